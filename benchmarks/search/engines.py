@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 
     from prowess.search import Ranker
 
-LISTED = 40
+LISTED = 100
 """Results of a search."""
-BLOCK_CHARS = 4_000
 _STOP_WORDS = frozenset(
     "a about an and are as at be by can do does for from have how i in into is it me my of on or should that the this"
     " to using want was we what when where which with you your".split()
@@ -58,14 +57,14 @@ class Prowess:
         """Return the names of the best skills, best first."""
         return [entry.name for entry in self.index.best(message, LISTED)]
 
-    def block(self, message: str) -> tuple[str, ...]:
+    def block(self, message: str, budget: int) -> tuple[str, ...]:
         """Return the names of the skills in the block of a model."""
         from prowess.prompt import render
 
-        return render(self.catalog, format="xml", budget=BLOCK_CHARS, query=message, index=self.index).shown
+        return render(self.catalog, format="xml", budget=budget, query=message, index=self.index).shown
 
 
-def shortened_block(names: Sequence[str], skills: Mapping[str, LabelledSkill]) -> list[str]:
+def shortened_block(names: Sequence[str], skills: Mapping[str, LabelledSkill], budget: int) -> list[str]:
     """Return the first of some skills that fit into a block with 120 characters of each description."""
     shown, size = [], len("<available_skills>\n</available_skills>\n")
     for name in names:
@@ -75,7 +74,7 @@ def shortened_block(names: Sequence[str], skills: Mapping[str, LabelledSkill]) -
             "  <skill>\n    <name></name>\n    <description></description>\n    <location></location>\n  </skill>\n"
         )
         size += sum(map(len, parts))
-        if size > BLOCK_CHARS:
+        if size > budget:
             break
         shown.append(name)
     return shown

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 HERE = Path(__file__).resolve().parent
 KINDS = ("short", "sentence", "long", "oblique")
@@ -63,8 +68,41 @@ def load_published(folder: Path) -> tuple[LabelledSkill, ...]:
     return tuple(skills.values())
 
 
+def load_prompts(folder: Path) -> tuple[LabelledMessage, ...]:
+    """Return the prompts of the evals of the published skills below a folder, each for the skill that it evaluates."""
+    from prowess.evals import read_evals
+
+    grades: dict[str, dict[str, int]] = {}
+    for file in sorted(folder.rglob("SKILL.md")):
+        evals = read_evals(str(file.parent))
+        for case in evals.cases:
+            if case.triggers and (text := " ".join(case.prompt.split())):
+                grades.setdefault(text, {})["_".join(evals.name.split())] = 3
+    return tuple(LabelledMessage(kind="prompt", text=text, grades=found) for text, found in grades.items())
+
+
+def with_wrong_letters(messages: Sequence[LabelledMessage]) -> tuple[LabelledMessage, ...]:
+    """Return messages with a wrong letter in their longest word: left out, doubled, replaced, or in the wrong place."""
+    return tuple(replace(message, text=_misspell(message.text)) for message in messages)
+
+
+def _misspell(text: str) -> str:
+    word = max(re.findall(r"(?<![a-z])[a-z]{5,}", text), key=len, default="")
+    if not word:
+        return text
+    number = int(hashlib.sha256(text.encode()).hexdigest(), 16)
+    at = 1 + number % (len(word) - 2)
+    wrong = (
+        word[:at] + word[at + 1 :],
+        word[:at] + word[at] + word[at:],
+        word[:at] + ("x" if word[at] != "x" else "y") + word[at + 1 :],
+        word[:at] + word[at + 1] + word[at] + word[at + 2 :],
+    )[number // 1000 % 4]
+    return re.sub(rf"(?<![a-z]){word}(?![a-z])", wrong, text, count=1)
+
+
 def load_messages(file: str = "queries.txt") -> tuple[LabelledMessage, ...]:
-    """Return the messages of queries.txt, or of published.txt."""
+    """Return the messages of a file of this folder."""
     messages = []
     for line in (HERE / file).read_text(encoding="utf-8").splitlines():
         kind, rest = line.split(" | ", 1)

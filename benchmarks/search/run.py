@@ -1,9 +1,11 @@
 """Ask Prowess and other engines which skill a message needs, and write the figures into docs/search.md.
 
-python benchmarks/search/run.py            all messages; writes the table
-python benchmarks/search/run.py --tuning   only the messages that parameters may be chosen by; writes nothing
+python benchmarks/search/run.py            the skills of this folder; writes the first table
 python benchmarks/search/run.py --published DIR
-                                           the messages of published.txt, over the skills that their authors published
+                                           the skills that their authors published; writes the second table
+python benchmarks/search/run.py --nvidia DIR
+                                           the skills of NVIDIA, with the prompts of their evals; writes the third table
+python benchmarks/search/run.py --tuning   only the messages that parameters may be chosen by; writes nothing
 """
 
 from __future__ import annotations
@@ -12,11 +14,12 @@ import argparse
 import sys
 from math import log2
 from pathlib import Path
+from random import Random
 from statistics import mean
 from typing import TYPE_CHECKING
 
 from engines import ENGINES, Prowess, shortened_block, stuffed_skills
-from labelled import KINDS, load_messages, load_published, load_skills
+from labelled import KINDS, load_messages, load_prompts, load_published, load_skills, with_wrong_letters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,8 +28,10 @@ if TYPE_CHECKING:
     from labelled import LabelledMessage, LabelledSkill
 
 SHOWN = 10
+BLOCKS = (4_000, 16_000)
 PAGE = Path(__file__).resolve().parents[2] / "docs/search.md"
 END = "<!-- end of figures -->\n"
+_SAMPLES = 1_000
 
 
 def hit_at_1(message: LabelledMessage, names: Sequence[str]) -> float:
@@ -53,48 +58,97 @@ def judge(engine: Engine, messages: Sequence[LabelledMessage]) -> tuple[float, f
     )
 
 
-def block_share(engine: Engine, skills: Mapping[str, LabelledSkill], messages: Sequence[LabelledMessage]) -> float:
-    """Return for how many messages, in percent, a right skill is in a block of 4,000 characters."""
+def with_interval(values: Sequence[float]) -> str:
+    """Return the mean of some shares in percent, and half the width of its 95 % interval, by drawing messages anew."""
+    draw = Random(0)  # noqa: S311 - the same figures each time
+    means = sorted(mean(draw.choices(values, k=len(values))) for _ in range(_SAMPLES))
+    width = means[int(0.975 * _SAMPLES)] - means[int(0.025 * _SAMPLES)]
+    return f"{100 * mean(values):.1f} ± {50 * width:.1f}"
+
+
+def quality(engine: Engine, messages: Sequence[LabelledMessage]) -> str:
+    """Return Hit@1 and NDCG@10 with their intervals."""
+    results = [(message, engine(message.text)) for message in messages]
+    return " / ".join(
+        with_interval([measure(message, names) for message, names in results]) for measure in (hit_at_1, ndcg_at_10)
+    )
+
+
+def block_share(
+    engine: Engine, skills: Mapping[str, LabelledSkill], messages: Sequence[LabelledMessage], budget: int
+) -> str:
+    """Return for how many messages a right skill is in a block of so many characters."""
     blocks = (
-        engine.block(message.text) if isinstance(engine, Prowess) else shortened_block(engine(message.text), skills)
+        engine.block(message.text, budget)
+        if isinstance(engine, Prowess)
+        else shortened_block(engine(message.text), skills, budget)
         for message in messages
     )
-    return 100 * mean(
-        any(message.grades.get(name) == max(message.grades.values()) for name in block)
-        for message, block in zip(messages, blocks, strict=True)
+    return with_interval(
+        [
+            float(any(message.grades.get(name) == max(message.grades.values()) for name in block))
+            for message, block in zip(messages, blocks, strict=True)
+        ]
     )
 
 
-def rows(
+def in_parts(name: str, messages: Sequence[LabelledMessage]) -> dict[str, Sequence[LabelledMessage]]:
+    """Return the two parts of some messages."""
+    return {
+        f"{name}, tuning part": [message for message in messages if not message.held_out],
+        f"{name}, held-out part": [message for message in messages if message.held_out],
+    }
+
+
+def own_sets() -> dict[str, Sequence[LabelledMessage]]:
+    """Return the messages for the skills of this folder."""
+    messages = load_messages()
+    return {
+        **in_parts("messages", messages),
+        **in_parts("written from bodies", load_messages("from_bodies.txt")),
+        **{kind: [message for message in messages if message.kind == kind] for kind in KINDS},
+        "a wrong letter": with_wrong_letters(messages),
+        "other languages": load_messages("languages.txt"),
+    }
+
+
+def published_sets() -> dict[str, Sequence[LabelledMessage]]:
+    """Return the messages for published skills."""
+    messages = load_messages("published.txt")
+    return {
+        **in_parts("messages", messages),
+        **in_parts("written from bodies", load_messages("published_bodies.txt")),
+        **{kind: [message for message in messages if message.kind == kind] for kind in KINDS},
+    }
+
+
+def table_of(
     names: Sequence[str],
     skills: Sequence[LabelledSkill],
-    messages: Sequence[LabelledMessage],
-    *,
-    tuning_only: bool,
+    sets: Mapping[str, Sequence[LabelledMessage]],
+    stuffed: Sequence[LabelledSkill] = (),
 ) -> list[list[str]]:
-    """Return the table: an engine a line."""
-    parts = {
-        "tuning part": [message for message in messages if not message.held_out],
-        "held-out part": [message for message in messages if message.held_out],
-    } | {kind: [message for message in messages if message.kind == kind] for kind in KINDS}
-    if tuning_only:
-        parts = {"tuning part": parts["tuning part"]}
-        messages = parts["tuning part"]
+    """Return the table: a set of messages a line, an engine a column."""
+    asked = [message for name, messages in sets.items() if "part" in name for message in messages]
     by_name = {skill.name: skill for skill in skills}
-    columns = [f"{part} ({len(part_messages)})" for part, part_messages in parts.items()]
-    table = [["", *columns, "in the block", "stuffed first"]]
+    titles = [f"{name} ({len(messages)})" for name, messages in sets.items()]
+    titles += [f"in a block of {budget:,} characters ({len(asked)})" for budget in BLOCKS]
+    columns = {"": [*titles, *(["stuffed skill first"] if stuffed else [])]}
     for name in names:
         try:
-            engine, stuffed = ENGINES[name](skills), ENGINES[name]([*skills, *stuffed_skills(skills)])
+            engine = ENGINES[name](skills)
         except ImportError as error:
             print(f"left out: {name}: {error}", file=sys.stderr)
             continue
-        figures = [judge(engine, part) for part in parts.values()]
-        won = sum(bool(found) and found[0].startswith("universal-") for found in (stuffed(m.text) for m in messages))
-        share = block_share(engine, by_name, messages)
-        table.append([name, *(f"{hit:.1f} / {ndcg:.1f}" for hit, ndcg in figures), f"{share:.1f}", str(won)])
-        print(" | ".join(table[-1]), file=sys.stderr)
-    return table
+        column = [quality(engine, messages) for messages in sets.values()]
+        column += [block_share(engine, by_name, asked, budget) for budget in BLOCKS]
+        if stuffed:
+            crowded = ENGINES[name]([*skills, *stuffed])
+            first = [(crowded(message.text) or [""])[0] for message in asked]
+            column.append(str(sum(found.startswith("universal-") for found in first)))
+        columns[name] = column
+        print(name, *column, sep=" | ", file=sys.stderr)
+    return [[*columns], *map(list, zip(*columns.values(), strict=True))]
 
 
 def write_page(table: list[list[str]], title: str) -> None:
@@ -109,15 +163,24 @@ def write_page(table: list[list[str]], title: str) -> None:
 def main() -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tuning", action="store_true", help="judge by the tuning part only, and write nothing")
+    parser.add_argument("--tuning", action="store_true", help="judge by the tuning parts only, and write nothing")
     parser.add_argument("--engine", action="append", choices=ENGINES, help="only this one (repeatable)")
     parser.add_argument("--published", metavar="DIR", type=Path, help="search the published skills in this folder")
+    parser.add_argument("--nvidia", metavar="DIR", type=Path, help="search the skills in this clone of NVIDIA/skills")
     arguments = parser.parse_args()
+    stuffed: Sequence[LabelledSkill] = ()
     if arguments.published:
-        title, skills, messages = "published", load_published(arguments.published), load_messages("published.txt")
+        title, skills, sets = "published", load_published(arguments.published), published_sets()
+    elif arguments.nvidia:
+        title, skills = "nvidia", load_published(arguments.nvidia)
+        sets = in_parts("prompts", load_prompts(arguments.nvidia))
     else:
-        title, skills, messages = "make search", load_skills(), load_messages()
-    table = rows(arguments.engine or list(ENGINES), skills, messages, tuning_only=arguments.tuning)
+        title, skills, sets = "make search", load_skills(), own_sets()
+        stuffed = stuffed_skills(skills)
+    if arguments.tuning:
+        sets = {name: [item for item in messages if not item.held_out] for name, messages in sets.items()}
+        sets = {name: messages for name, messages in sets.items() if messages}
+    table = table_of(arguments.engine or list(ENGINES), skills, sets, stuffed)
     if not arguments.tuning and not arguments.engine:
         write_page(table, title)
 

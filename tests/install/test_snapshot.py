@@ -330,7 +330,7 @@ def test_names_and_paths_that_look_like_others_are_refused(values: dict[str, str
         ("DROP TABLE terms", "its header is invalid"),
         ("ALTER TABLE skills RENAME COLUMN flags TO name2", "its header is invalid"),
         ("DROP TABLE terms; CREATE VIEW terms AS SELECT * FROM keys", "its header is invalid"),
-        ("PRAGMA user_version = 1", "has version 1, and this Prowess reads version 2"),
+        ("PRAGMA user_version = 1", "has version 1, and this Prowess reads version 3"),
         ("PRAGMA application_id = 1", "it is not a snapshot"),
         ("UPDATE counts SET skills = -1", "its header is invalid"),
         ("UPDATE counts SET skills = 'many'", "its header is invalid"),

@@ -21,7 +21,7 @@ from prowess.search._search import MAX_BODY_CHARS, Hit, Index
 from prowess.search._words import MAX_QUERY_CHARS
 from prowess.skill import Skill
 from support.growth import assert_linear
-from support.skills import skill
+from support.skills import make_entry, skill
 
 if TYPE_CHECKING:
     from prowess.catalog import Catalog
@@ -163,7 +163,7 @@ def test_a_name_counts_more_than_a_description_and_that_more_than_a_body(top: Pa
         pytest.param("csv-profile", 4, 4, id="its-name"),
         pytest.param("csv profile", 3, 3, id="the-words-of-its-name"),
         pytest.param("profile csv", 1, 2.9999, id="all-words"),
-        pytest.param("profile cs", 0.5, 2, id="all-words-the-last-one-unfinished"),
+        pytest.param("profile cs", 0.5, 2.9999, id="all-words-the-last-one-unfinished"),
         pytest.param("profile kubernetes", 0.5, 2.9999, id="some-words"),
     ],
 )
@@ -464,7 +464,7 @@ def test_the_words_that_say_most_are_searched(top: Path) -> None:
     skill(top / ".agents/skills/twice", body=" ".join(words))
     postings = index(top)._build_postings()
     weights = weigh_query(" ".join([*words, "workbooks", "number"]), postings)
-    assert len([term for term in weights if " " not in term]) == MAX_QUERY_WORDS
+    assert len(weights) == MAX_QUERY_WORDS
     assert "workbook" in weights
     assert "number" not in weights
 
@@ -473,6 +473,47 @@ def test_characters_of_a_query_are_limited(top: Path) -> None:
     """Only the start of a message is read."""
     assert found(top, "kubernetes " * 500 + "workbooks") == ["sheets"]
     assert found(top, "kubernetes " * (MAX_QUERY_CHARS // 11 + 1) + "workbooks") == []
+
+
+# ── what is known of a message ───────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("query", "known"),
+    [
+        ("profile the workbooks", (2, 0)),
+        ("profile zebras and okapis", (1, 2)),
+        ("the and of", (0, 0)),
+        ("", (0, 0)),
+        ("读取表格数据", (2, 3)),
+        ("--", (0, 0)),
+    ],
+)
+def test_known_and_unknown_words_are_counted(query: str, known: tuple[int, int], top: Path) -> None:
+    """Each once, and no stop words."""
+    assert index(top).count_known(query) == known
+
+
+def described_in(*descriptions: str) -> tuple[str, ...]:
+    return Index(make_entry(f"s{number}", text) for number, text in enumerate(descriptions)).languages()
+
+
+def test_the_languages_of_descriptions_are_named() -> None:
+    """The most frequent first; a text that tells nothing does not count."""
+    english = "Reads the tables of a PDF and writes them to a file."
+    german = "Liest die Tabellen aus einer Datei und schreibt sie für dich auf."
+    assert described_in(english, english, german, "PDF CSV", "") == ("English", "German")
+    assert described_in("从PDF中提取表格并保存") == ("Chinese",)
+    assert described_in("表を取り出してファイルに書く") == ("Japanese",)
+    assert described_in("표를 꺼내서 파일에 저장합니다") == ("Korean",)
+    assert described_in("Извлекает таблицы из файла и пишет их на диск") == ("Russian",)
+    assert described_in("", "\ud800\0", "x" * 100_000, "12 34") == ()
+    assert described_in() == ()
+
+
+def test_a_language_of_few_descriptions_is_not_named() -> None:
+    english = "Reads the tables of a PDF and writes them to a file."
+    assert described_in(*[english] * 19, "从PDF中提取表格并保存") == ("English",)
 
 
 # ── the table ────────────────────────────────────────────────────────────────────────────────────────────────────────

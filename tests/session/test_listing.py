@@ -163,3 +163,24 @@ def test_the_result_of_a_search_is_bounded() -> None:
     """Some hosts keep descriptions of any length."""
     catalog = catalog_of({f"a{number}": "word " * 10_000 for number in range(20)})
     assert len(tools_by_name(Session(catalog))["search_skills"].call(query="word")) < 11_000
+
+
+def test_the_tool_says_in_which_language_to_search() -> None:
+    """So does the answer without a skill."""
+    english = {f"a{number}": "Reads the words of a file. " * 9 for number in range(40)}
+    tool = tools_by_name(Session(catalog_of(english), budget=800))["search_skills"]
+    assert tool.description.endswith("Descriptions are in English: a query in that language finds more.")
+    assert tool.call(query="qqqq") == "no skill matches; try other words, in English"
+    names_only = {f"a{number}": "" for number in range(200)}
+    tool = tools_by_name(Session(catalog_of(names_only), budget=800))["search_skills"]
+    assert tool.description.endswith("instructions.")
+    assert tool.call(query="qqqq") == "no skill matches; try other words"
+
+
+def test_a_message_of_unknown_words_leaves_the_advice_to_search() -> None:
+    """With the introduction, and within the budget."""
+    catalog = catalog_of({f"a{number}": "Reads the words of a file. " * 9 for number in range(40)})
+    block = Session(catalog, budget=800).block("Wandle bitte meine Tabelle schnell um")
+    assert "search_skills finds more with words in English" in block
+    assert "- a1" not in block
+    assert len(block) <= 800

@@ -8,7 +8,7 @@ from prowess._internal.text import normalize_name
 from prowess.catalog import State
 from prowess.search import Index
 
-from ._prompt_text import MAX_RANKED, NAME
+from ._prompt_text import NAME
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def first_entries(
     levels: Mapping[str, str],
     query: str | None,
     index: Index | None,
+    ranked: int,
 ) -> tuple[tuple[Entry, ...], list[str], Index | None]:
     """Return the entries that a prompt may show, the names of all further active skills, and the index of all.
 
@@ -44,6 +45,7 @@ def first_entries(
         levels: as for `render`.
         query: a user's message.
         index: the index of the catalog, if the caller has one.
+        ranked: skills that are ranked for the message, at most.
     """
     skills = catalog.skills
     active = (entry for entry in skills if entry.state is State.ACTIVE)
@@ -57,7 +59,7 @@ def first_entries(
         wanted += skills.named(normalize_name(name))  # type: ignore[attr-defined]
     if query is not None:
         index = index or Index(skills, catalog.readers, states=_ACTIVE)
-        wanted += index.best(query, MAX_RANKED)
+        wanted += index.best(query, ranked)
     known = {entry.path for entry in entries}
     for entry in wanted:
         if entry.state is State.ACTIVE and entry.path not in known:

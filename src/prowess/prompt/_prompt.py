@@ -14,14 +14,18 @@ from prowess._internal.frozen import Frozen
 from prowess._internal.text import did_you_mean, normalize_name, quoted
 from prowess.catalog import State, entries_named
 
-from ._prompt_text import FULL, MAX_RANKED, WRITERS, host_writer, is_shortened, visible_description, write_lines
+from ._chosen import choose_skills, most_ranked
+from ._prompt_text import FULL, WRITERS, host_writer, is_shortened, visible_description, write_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from prowess.catalog import Catalog, Entry
     from prowess.search import Index
+
+    from ._chosen import Choice
+    from ._prompt_text import Writer
 
 FORMATS = ("xml", "markdown", "json")
 LEVELS = ("off", "name-only", "short", "full", "pin")
@@ -103,7 +107,9 @@ def render(
     if budget is not None and hasattr(catalog.skills, "tables"):  # `ManySkills`, without loading it
         from ._many_prompt import first_entries
 
-        entries, further, index = first_entries(catalog, write, budget, measure, levels, query, index)
+        entries, further, index = first_entries(
+            catalog, write, budget, measure, levels, query, index, most_ranked(budget, unit)
+        )
         write = partial(write, further=len(further))
     else:
         entries = catalog.active
@@ -111,9 +117,20 @@ def render(
     pinned = [levels.get(entry.name) == "pin" for entry in entries]
     plan = ceilings
     if budget is not None:
-        searched = (query, index or catalog, host_block) if query is not None else None
-        order, plan = plan_prompt(entries, ceilings, pinned, write, budget, measure, searched)
+        chosen = None
+        if query is not None:
+            chosen = partial(
+                choose_skills,
+                entries,
+                pinned,
+                query,
+                index or catalog,
+                most_ranked(budget, unit),
+                keep_order=host_block,
+            )
+        order, plan, note = plan_prompt(entries, ceilings, pinned, write, budget, measure, chosen)
         entries, ceilings = tuple(entries[row] for row in order), [ceilings[row] for row in order]
+        write = partial(write, note=note) if note else write
     text = write(entries, plan)
     levels_shown = [(entry, level) for entry, level in zip(entries, plan, strict=True) if level]
     prompt = Prompt(
@@ -182,12 +199,12 @@ def plan_prompt(
     entries: Sequence[Entry],
     ceilings: Sequence[int],
     pinned: Sequence[bool],
-    write: Callable[[Sequence[Entry], Sequence[int]], str],
+    write: Writer,
     budget: int,
     measure: Callable[[str], int],
-    searched: tuple[str, Index | Catalog, bool] | None,
-) -> tuple[list[int], list[int]]:
-    """Return the order in which to write entries, and the level of each in that order.
+    choose: Callable[[], Choice] | None,
+) -> tuple[list[int], list[int], str]:
+    """Return the order in which to write entries, the level of each in that order, and what is said of the message.
 
     Args:
         entries: in the order of the catalog.
@@ -196,56 +213,29 @@ def plan_prompt(
         write: returns the text of some entries.
         budget: the most the text may take.
         measure: returns the size of a text.
-        searched: the message of a user, where to search for it, and whether the order stays; `None` without message.
+        choose: chooses by the message of a user; `None` without message.
 
     Raises:
         ConfigError: the pinned skills alone exceed the budget.
     """
     plan = plan_levels(ceilings, pinned, lambda levels: write(entries, levels), budget, measure)
-    if searched is None or plan == ceilings:
-        return list(range(len(entries))), plan
-    message, source, keep_order = searched
-    order, ranked = rank_for_message(entries, pinned, message, source, keep_order=keep_order)
+    if choose is None or plan == ceilings:
+        return list(range(len(entries))), plan, ""
+    choice = choose()
+    order, note = choice.order, choice.note
     written = [entries[row] for row in order]
-    plan = plan_levels(
-        [ceilings[row] for row in order],
-        [pinned[row] for row in order],
-        lambda levels: write(written, levels),
-        budget,
-        measure,
-        ranked,
-    )
-    return order, plan
+    highest = [ceilings[row] for row in order]
+    stay = [pinned[row] for row in order]
+    if note:
+        # What the message does not ask for would fill the block.
+        needed = {*choice.ranked}
+        highest = [top if stay[row] or row in needed else 0 for row, top in enumerate(highest)]
+        least = write(written, [top if pin else 0 for top, pin in zip(highest, stay, strict=True)], note=note)
+        note = note if measure(least) <= budget else ""
+        write = partial(write, note=note)
+    plan = plan_levels(highest, stay, lambda levels: write(written, levels), budget, measure, choice.steps)
+    return order, plan, note
 
-
-def rank_for_message(
-    entries: Sequence[Entry], pinned: Sequence[bool], message: str, source: Index | Catalog, *, keep_order: bool
-) -> tuple[list[int], list[int]]:
-    """Return the order in which to write entries, and where in it those are that a message needs, best first.
-
-    Args:
-        entries: in the order of the catalog.
-        pinned: which of them are shown in any case; they come first.
-        message: of the user.
-        source: the index of the catalog, or the catalog.
-        keep_order: whether the order of the catalog stays, as in a text of a client.
-    """
-    from prowess.search import Index, installed_ranker
-
-    index = source if isinstance(source, Index) else Index(entries, source.readers, ranker=installed_ranker())
-    rows = {entry.path: row for row, entry in enumerate(entries)}
-    best = [rows[entry.path] for entry in index.best(message, MAX_RANKED) if entry.path in rows]
-    if keep_order:
-        return list(range(len(entries))), best
-    first = [row for row, pin in enumerate(pinned) if pin]
-    order = list(dict.fromkeys((*first, *best, *range(len(entries)))))
-    places = {row: place for place, row in enumerate(order)}
-    return order, [places[row] for row in best]
-
-
-_NEAREST = 4
-"""Skills that are described before others are named."""
-_NAME, _SHORT, _FULL = 1, 2, 3
 
 _NOTE_SIZE = 200
 """More than the size of the last line, which counts what is not shown, in any unit."""
@@ -257,12 +247,12 @@ def plan_levels(
     write: Callable[[Sequence[int]], str],
     budget: int,
     measure: Callable[[str], int],
-    ranked: Sequence[int] = (),
+    first: Sequence[tuple[int, int]] = (),
 ) -> list[int]:
     """Choose a level of detail for every skill; level 0 shows nothing.
 
     Levels are raised in one fixed order of steps: pinned skills in full; then those that a message needs
-    (`ranked_steps`); then every skill by name, in the catalog's order; then every skill in short; then in full. The
+    (`needed_steps`); then every skill by name, in the catalog's order; then every skill in short; then in full. The
     plan is the longest run of steps that fits, so a larger budget never shows less. No step makes the text shorter, so
     a search finds that run: a short text takes less than the full one in any unit, and in the last line only the digits
     of its counts change, which is less than the step adds.
@@ -274,7 +264,7 @@ def plan_levels(
         write: returns the text of a plan.
         budget: the most the text may take.
         measure: returns the size of a text.
-        ranked: the numbers of the skills that a message needs, best first.
+        first: the steps before all others, each a number and a level.
 
     Raises:
         ConfigError: the pinned skills alone exceed the budget.
@@ -283,7 +273,7 @@ def plan_levels(
     by_level = ((index, level) for level in range(1, max(ceilings, default=0) + 1) for index in range(len(ceilings)))
     steps = [
         (index, level)
-        for index, level in dict.fromkeys(chain(ranked_steps(ranked), by_level))
+        for index, level in dict.fromkeys(chain(first, by_level))
         if level <= ceilings[index] and not pinned[index]
     ]
 
@@ -318,19 +308,3 @@ def plan_levels(
         else:
             high = middle - 1
     return plan(low)
-
-
-def ranked_steps(ranked: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield the steps for the skills that a message needs: a number and a level.
-
-    The best few get a short description, all others a name, since the right one is often not the best; then the others
-    get a short description, and all of them a full one.
-    """
-    for index in ranked[:_NEAREST]:
-        yield index, _NAME
-        yield index, _SHORT
-    for level in (_NAME, _SHORT):
-        for index in ranked[_NEAREST:]:
-            yield index, level
-    for index in ranked:
-        yield index, _FULL

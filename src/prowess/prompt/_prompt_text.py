@@ -13,9 +13,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from prowess.catalog import Catalog, Entry
 
-MAX_RANKED = 32
-"""Skills that a message needs, at most; the others are shown as without a message."""
-
 OFF, NAME, SHORT, FULL = range(4)
 _SHORT_LENGTH = 120
 """Characters of a shortened description."""
@@ -23,7 +20,7 @@ _SHORT_LENGTH = 120
 Writer = Callable[..., str]
 """Returns the text of some entries, each with its level, and `further=N` entries that are not shown.
 
-Those of a format take `locations=False` too, for a model that has no use for paths.
+`note=TEXT` is said below them. Those of a format take `locations=False` too, for a model that has no use for paths.
 """
 
 
@@ -56,17 +53,22 @@ def is_shortened(entry: Entry, level: int) -> bool:
     )
 
 
-def _omission_note(entries: Sequence[Entry], plan: Sequence[int], further: int, *, locations: bool = True) -> str:
-    """Return a line that tells the model what was shortened or left out."""
+def _last_note(
+    entries: Sequence[Entry], plan: Sequence[int], further: int, note: str, *, locations: bool = True
+) -> str:
+    """Return a line that tells the model what was shortened or left out, and what else there is to say."""
     omitted = further + sum(level == OFF for level in plan)
     shortened = sum(level > OFF and is_shortened(entry, level) for entry, level in zip(entries, plan, strict=True))
     if not omitted and not shortened:
-        return ""
+        return note
     counts = f"Skills shortened: {shortened}; left out: {omitted}"
-    return f"{counts}; find them with search_skills{', or list the folders above' if locations else ''}"
+    counts += f"; find them with search_skills{', or list the folders above' if locations else ''}"
+    return f"{note}. {counts}" if note else counts
 
 
-def _write_xml(entries: Sequence[Entry], plan: Sequence[int], further: int = 0, *, locations: bool = True) -> str:
+def _write_xml(
+    entries: Sequence[Entry], plan: Sequence[int], further: int = 0, note: str = "", *, locations: bool = True
+) -> str:
     skills = []
     for entry, level in zip(entries, plan, strict=True):
         if level:
@@ -78,10 +80,10 @@ def _write_xml(entries: Sequence[Entry], plan: Sequence[int], further: int = 0, 
             shown = f"    <description>{text}</description>\n" if text else ""
             shown += f"    <location>{path}</location>\n" if locations else ""
             skills.append(f"  <skill>\n    <name>{name}</name>\n{shown}  </skill>\n")
-    return _in_tag(skills, _omission_note(entries, plan, further, locations=locations))
+    return _in_tag(skills, _last_note(entries, plan, further, note, locations=locations), note)
 
 
-def write_lines(entries: Sequence[Entry], plan: Sequence[int], further: int = 0) -> str:
+def write_lines(entries: Sequence[Entry], plan: Sequence[int], further: int = 0, note: str = "") -> str:
     """Write a line for each skill: its name and what it does."""
     skills = []
     for entry, level in zip(entries, plan, strict=True):
@@ -90,17 +92,17 @@ def write_lines(entries: Sequence[Entry], plan: Sequence[int], further: int = 0)
             name = _line_text(without_hidden(entry.name)).replace(": ", "&#58; ")
             text = _line_text(visible_description(entry.description, level))
             skills.append(f"- {name}: {text}\n" if text else f"- {name}\n")
-    return _in_tag(skills, _omission_note(entries, plan, further, locations=False))
+    return _in_tag(skills, _last_note(entries, plan, further, note, locations=False), note)
 
 
 def _line_text(text: str) -> str:
     return _escape_tokens(text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
 
 
-def _in_tag(skills: Sequence[str], note: str) -> str:
-    if not skills:
+def _in_tag(skills: Sequence[str], last: str, note: str) -> str:
+    if not skills and not note:
         return ""
-    last = f"<!-- {note} -->\n" if note else ""
+    last = f"<!-- {last} -->\n" if last else ""
     return f"<available_skills>\n{''.join(skills)}</available_skills>\n{last}"
 
 
@@ -140,7 +142,9 @@ def _json_text(value: object) -> str:
     return start + bracket + _escape_tokens(rest, lambda character: f"\\u{ord(character):04x}")
 
 
-def _write_markdown(entries: Sequence[Entry], plan: Sequence[int], further: int = 0, *, locations: bool = True) -> str:
+def _write_markdown(
+    entries: Sequence[Entry], plan: Sequence[int], further: int = 0, note: str = "", *, locations: bool = True
+) -> str:
     lines = []
     for entry, level in zip(entries, plan, strict=True):
         if level:
@@ -148,13 +152,15 @@ def _write_markdown(entries: Sequence[Entry], plan: Sequence[int], further: int 
             name = _markdown_text(without_hidden(entry.name))
             lines.append(f"- **{name}**: {text}" if text else f"- **{name}**")
             lines += [f"  - location: {_markdown_text(neutral(entry.path))}"] if locations else []
-    if not lines:
+    if not lines and not note:
         return ""
-    note = _omission_note(entries, plan, further, locations=locations)
-    return "\n".join(["## Available skills", "", *lines, *(["", note] if note else []), ""])
+    last = _last_note(entries, plan, further, note, locations=locations)
+    return "\n".join(["## Available skills", "", *lines, *(["", last] if last else []), ""])
 
 
-def _write_json(entries: Sequence[Entry], plan: Sequence[int], further: int = 0, *, locations: bool = True) -> str:
+def _write_json(
+    entries: Sequence[Entry], plan: Sequence[int], further: int = 0, note: str = "", *, locations: bool = True
+) -> str:
     skills = []
     for entry, level in zip(entries, plan, strict=True):
         if level:
@@ -162,10 +168,10 @@ def _write_json(entries: Sequence[Entry], plan: Sequence[int], further: int = 0,
             path = neutral(entry.path) if locations else ""
             skill = {"name": without_hidden(entry.name), "description": text, "location": path}
             skills.append({key: value for key, value in skill.items() if value or key == "name"})
-    if not skills:
+    if not skills and not note:
         return ""
-    note = _omission_note(entries, plan, further, locations=locations)
-    notes = {"note": note} if note else {}
+    last = _last_note(entries, plan, further, note, locations=locations)
+    notes = {"note": last} if last else {}
     return _json_text({"available_skills": skills, **notes}) + "\n"
 
 
@@ -227,9 +233,9 @@ def host_writer(catalog: Catalog) -> Writer:
             return text
         return _NEWLINES_BEFORE_MARKUP.sub(lambda run: " " * len(run[0]), forged.sub("&lt;", text))
 
-    def write(entries: Sequence[Entry], plan: Sequence[int], further: int = 0) -> str:
+    def write(entries: Sequence[Entry], plan: Sequence[int], further: int = 0, note: str = "") -> str:
         shown = [(entry, level) for entry, level in zip(entries, plan, strict=True) if level]
-        if not shown:
+        if not shown and not note:
             return ""
         roots = RootAliases(entry.root for entry, _ in shown)
         lines, named = [], []
@@ -251,8 +257,8 @@ def host_writer(catalog: Catalog) -> Writer:
                 current = above
         if named:
             lines.append(escape_entities(own_last(named), template.escape))
-        note = _omission_note(entries, plan, further)
+        last = _last_note(entries, plan, further, note)
         header = template.header.replace("{roots}", roots.table())
-        return header + own(join_entries)(lines) + template.footer + (f"{note}\n" if note else "")
+        return header + own(join_entries)(lines) + template.footer + (f"{last}\n" if last else "")
 
     return write

@@ -40,6 +40,10 @@ class ManySearch:
         rows = {id(entry): row for row, entry in enumerate(skills.entries)}
         self._local_rows = [rows[id(entry)] for entry in local.entries]
 
+    def joined(self) -> JoinedPostings:
+        """Return the postings of all parts, to weigh the words of a query."""
+        return JoinedPostings(self._local.postings(), self._skills.tables)
+
     def weigh_and_rank(self, query: str, limit: int) -> tuple[dict[str, float], dict[int, float]]:
         """Return the terms of a query with their weights, and the best rows with their ranks.
 
@@ -47,7 +51,7 @@ class ManySearch:
             ProwessError: a table is damaged.
         """
         local = self._local.postings()
-        weights = weigh_query(query, JoinedPostings(local, self._skills.tables))
+        weights = weigh_query(query, self.joined())
         own = {self._local_rows[row]: rank for row, rank in rank_rows(weights, local).items()}
         wanted = limit
         while True:

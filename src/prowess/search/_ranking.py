@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import re
 from array import array
-from functools import lru_cache
 from math import log
 
 from prowess.catalog import TermCounts
 
-from ._stems import stem
-from ._vocabulary import COMMON_WORDS, EVERYDAY_WORDS, RELATED_WORDS
-from ._words import count_terms, ordered_terms, pair_terms
+from ._words import count_terms, ordered_terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +25,7 @@ else:
 
 _FIELDS = {  # weight, how much the length counts (0 to 1), usual length, least effect of it, most different terms
     "name": (5.0, 0.3, 3.5, 0.0, 16),
-    "description": (3.0, 0.75, 40.0, 0.7, 60),
+    "description": (3.0, 0.75, 40.0, 0.7, 90),
     "headings": (1.0, 0.7, 60.0, 0.3, 300),
     "body": (0.5, 0.95, 1000.0, 0.2, 800),
 }
@@ -37,20 +34,18 @@ _MOST_REPETITIONS = 8
 """How often a word counts in one field."""
 _SATURATION = 2.0
 """The weight at which a word has half of its highest impact."""
-_CONTRAST = 1.5
+_CONTRAST = 1.0
 """How much better one strong match is than several weak ones."""
 _RARITY_POWER = 0.8
-_EVERYDAY, _COMMON, _MISSPELT, _RELATED = 0.5, 0.8, 0.8, 0.25
-"""The weights of everyday words, common words, corrected words and related words; that of any other word is 1."""
-_NEIGHBOURS = 0.75 / (_SATURATION + 1)
-MAX_QUERY_WORDS = 16
+_MISSPELT = 0.8
+"""The weight of a corrected word; that of any other word is 1."""
+MAX_QUERY_WORDS = 24
 """Terms of a message that are searched: those that say most."""
 
 # ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 _MAX_IMPACT = 0xFFFF
 _MIN_CORRECTED_LENGTH, _MIN_PREFIX_LENGTH, _MAX_CORRECTED_LENGTH = 4, 2, 32
-_UNCHANGED = 2
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _MARKS_OF_LINES = ("#", "`", "~")
 _match_fence = re.compile(r"\s{0,3}(?:```|~~~)").match
@@ -111,7 +106,7 @@ class PostingTable(WordSet):
     def words(self) -> frozenset[str]:
         """Return all terms that are words."""
         if self._words is None:
-            self._words = frozenset(term for term in self._terms if " " not in term)
+            self._words = frozenset(self._terms)
         return self._words
 
     def terms(self) -> Iterable[str]:
@@ -123,10 +118,7 @@ NO_ROWS: tuple[array[int], array[int]] = (array("I"), array("H"))
 
 
 def skill_impacts(name: str, description: str, body: str) -> dict[str, int]:
-    """Return the terms of a skill, each with its impact from 1 to 65,535.
-
-    Two neighbours in a name or a description are a term too.
-    """
+    """Return the terms of a skill, each with its impact from 1 to 65,535."""
     headings, text = _split_headings(body)
     weights: dict[str, float] = {}
     for field, (weight, share, usual, least, variety) in zip(
@@ -142,10 +134,7 @@ def skill_impacts(name: str, description: str, body: str) -> dict[str, int]:
         weight: max(1, round(_MAX_IMPACT * (weight / (_SATURATION + weight)) ** _CONTRAST))
         for weight in set(weights.values())
     }
-    impacts = {term: levels[weight] for term, weight in weights.items()}
-    for field in (name, description):
-        impacts.update(dict.fromkeys(pair_terms(ordered_terms(field)), _MAX_IMPACT))
-    return impacts
+    return {term: levels[weight] for term, weight in weights.items()}
 
 
 def weigh_query(text: str, postings: TermCounts) -> dict[str, float]:
@@ -153,25 +142,12 @@ def weigh_query(text: str, postings: TermCounts) -> dict[str, float]:
     terms = ordered_terms(text) or list(count_terms(text))
     weights: dict[str, float] = {}
     for term in dict.fromkeys(terms):
-        weight, _ = _usage(term)
-        found = [term]
+        weight, found = 1.0, [term]
         if not postings.frequency(term):
-            found = _similar_terms(term, postings, is_last=term == terms[-1]) if weight == 1.0 else []
-            weight *= _MISSPELT
+            weight, found = _MISSPELT, _similar_terms(term, postings, is_last=term == terms[-1])
         for known in found:
             weights[known] = max(weights.get(known, 0.0), weight * _rarity(known, postings))
-    if len(weights) > MAX_QUERY_WORDS:
-        weights = dict(sorted(weights.items(), key=lambda item: -item[1])[:MAX_QUERY_WORDS])
-    result = dict(weights)
-    for related in {other for term in weights for other in _usage(term)[1]} - weights.keys():
-        if postings.frequency(related):
-            result[related] = _RELATED * _rarity(related, postings)
-    for pair in pair_terms(terms):
-        first, _, second = pair.partition(" ")
-        if first in weights and second in weights and postings.frequency(pair):
-            low, high = sorted((weights[first], weights[second]))
-            result[pair] = _NEIGHBOURS * _rarity(pair, postings, power=1.0) * low / high
-    return result
+    return dict(sorted(weights.items(), key=lambda item: -item[1])[:MAX_QUERY_WORDS])
 
 
 def rank_rows(weights: Mapping[str, float], postings: Postings) -> dict[int, float]:
@@ -194,32 +170,9 @@ def best_rows(ranks: Mapping[int, float], limit: int) -> list[int]:
     return [row for _, row in rows[:limit]]
 
 
-def _rarity(term: str, postings: TermCounts, power: float = _RARITY_POWER) -> float:
+def _rarity(term: str, postings: TermCounts) -> float:
     frequency = postings.frequency(term)
-    return log(1 + (postings.count - frequency + 0.5) / (frequency + 0.5)) ** power  # type: ignore[no-any-return]
-
-
-@lru_cache(maxsize=1)
-def _listed_words() -> dict[str, list[tuple[str, float, tuple[str, ...]]]]:
-    """Return the words of the vocabulary with their weights and related words, by the letters that no stem changes."""
-    listed: dict[str, list[tuple[str, float, tuple[str, ...]]]] = {}
-    related: dict[str, tuple[str, ...]] = {}
-    for group in RELATED_WORDS:
-        for word in group:
-            related[word] = (*related.get(word, ()), *group)
-    for word in (*EVERYDAY_WORDS, *COMMON_WORDS, *related):
-        weight = _EVERYDAY if word in EVERYDAY_WORDS else _COMMON if word in COMMON_WORDS else 1.0
-        listed.setdefault(word[:_UNCHANGED], []).append((word, weight, related.get(word, ())))
-    return listed
-
-
-@lru_cache(maxsize=1 << 10)
-def _usage(term: str) -> tuple[float, frozenset[str]]:
-    """Return the weight of a term in a message, and the terms that are related to it."""
-    # Finding the stems of all words would take longer than a search.
-    same = [item for item in _listed_words().get(term[:_UNCHANGED], ()) if stem(item[0]) == term]
-    weight = _EVERYDAY if term.isdigit() else min((weight for _, weight, _ in same), default=1.0)
-    return weight, frozenset(stem(other) for _, _, words in same for other in words) - {term}
+    return log(1 + (postings.count - frequency + 0.5) / (frequency + 0.5)) ** _RARITY_POWER  # type: ignore[no-any-return]
 
 
 def _split_headings(body: str) -> tuple[str, str]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any, Protocol
 
-    from prowess.catalog import Entry, State
+    from prowess.catalog import Entry, State, TermCounts
     from prowess.skill import Skill
 
     from ._many_search import ManySearch
@@ -42,6 +42,8 @@ MAX_BODY_CHARS = 256 * 1024
 _MAX_NAME_CHARS = 1024
 _MOST_OF_ONE_NAME = 20
 """Skills with the words of one name that are recognized, beyond those that are shown."""
+_SAMPLED = 200
+"""Descriptions by which their languages are found."""
 _MIN_KEPT = 20
 """Skills from which on an index is kept; reading fewer takes less than finding the file."""
 _BELOW_NAMES, _WORDS_SCORE, _NAME_SCORE = 2.9999, 3.0, 4.0
@@ -125,7 +127,7 @@ class Index:
             limit: hits at most.
         """
         found, weights = self._rank(query, limit)
-        starts = word_starts([term for term in weights if " " not in term])
+        starts = word_starts([*weights])
         return tuple(
             Hit(entry=entry, score=round(score, 4), excerpt=self._excerpt(entry, starts)) for entry, score in found
         )
@@ -133,6 +135,21 @@ class Index:
     def best(self, query: str, limit: int) -> tuple[Entry, ...]:
         """Return the entries of `search`, without excerpts."""
         return tuple(entry for entry, _ in self._rank(query, limit)[0])
+
+    def count_known(self, query: str) -> tuple[int, int]:
+        """Return how many words of a message are in some skill, and how many are in none; stop words do not count."""
+        with self._lock:
+            postings: TermCounts = self.postings() if self._many is None else self._many.joined()
+        terms = {*ordered_terms(query[:MAX_QUERY_CHARS])}
+        known = sum(postings.frequency(term) > 0 for term in terms)
+        return known, len(terms) - known
+
+    def languages(self) -> tuple[str, ...]:
+        """Return the languages of the descriptions, the most frequent first; of many skills, a sample counts."""
+        from ._languages import languages_of
+
+        step = max(1, len(self.entries) // _SAMPLED)
+        return languages_of(self.entries[row].description for row in range(0, len(self.entries), step))
 
     def _rank(self, query: str, limit: int) -> tuple[list[tuple[Entry, float]], Mapping[str, float]]:
         """Return the best entries with their scores, and the terms that were searched."""

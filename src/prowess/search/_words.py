@@ -6,18 +6,31 @@ Japanese, Korean, Thai and similar scripts are written with few blanks: there ea
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from functools import lru_cache
 from itertools import pairwise
 
 from ._stems import stem
-from ._vocabulary import STOP_WORDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
+
+@lru_cache(maxsize=1)
+def stop_words_by_language() -> dict[str, frozenset[str]]:
+    """Return the words of `stop_words.txt` by the English name of their language; the package may be in an archive."""
+    loader: Any = __spec__.loader
+    text = loader.get_data(os.path.join(os.path.dirname(__file__), "stop_words.txt")).decode()
+    sections = (section.partition("\n") for section in text.split("\n# ")[1:])
+    return {name: frozenset(words.split()) for name, _, words in sections}
+
+
+STOP_WORDS = frozenset().union(*stop_words_by_language().values())
+"""Words that are not searched beside others, in eleven languages."""
 MAX_QUERY_CHARS = 8192
 """Characters of a message that count."""
 _MAX_WORD_CHARS = 64
@@ -77,11 +90,6 @@ def ordered_terms(text: str, *, whole: bool = True) -> list[str]:
         kept = _terms_without_stop_words
         terms += (kept if len(piece) <= _MAX_WORD_CHARS else kept.__wrapped__)(piece, whole)
     return terms
-
-
-def pair_terms(terms: list[str]) -> set[str]:
-    """Return a term for each two neighbours, in any order."""
-    return {f"{min(pair)} {max(pair)}" for pair in pairwise(terms) if pair[0] != pair[1]}
 
 
 def normalize(text: str) -> str:

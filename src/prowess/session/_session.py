@@ -404,7 +404,9 @@ class Session:
                 self._env,
                 self._recorded,
             )
-        return (*tools, search_tool(self.search)) if search or self.shortened else tuple(tools)
+        if search or self.shortened:
+            tools.append(search_tool(self.search, self._blocks.index.languages()))
+        return tuple(tools)
 
     def files(self) -> tuple[WrittenFile, ...]:
         """Return the files that scripts of skills wrote in this conversation, those written last at the end.

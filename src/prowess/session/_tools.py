@@ -166,18 +166,27 @@ def _file_text(part: FileText) -> str:
     return f"{text}\n[{part.size:,} bytes in all; read on with offset {part.next_offset}]"
 
 
-def search_tool(search: Callable[[str], Sequence[Hit]]) -> Tool:
-    """Return the tool that finds skills which the model is not shown."""
+def search_tool(search: Callable[[str], Sequence[Hit]], languages: Sequence[str] = ()) -> Tool:
+    """Return the tool that finds skills which the model is not shown.
+
+    Args:
+        search: takes the query.
+        languages: of the descriptions.
+    """
+    language = " or ".join(languages)
 
     def call(query: str) -> str:
         lines = [
             escape_tags(f"- {neutral(hit.entry.name)}: {_describe(hit.entry.description)}") for hit in search(query)
         ]
-        return "\n".join(lines) or "no skill matches; try other words"
+        return "\n".join(lines) or "no skill matches; try other words" + (f", in {language}" if language else "")
 
+    description = "Find skills that are not listed, by words of their name, description or instructions."
+    if language:
+        description += f" Descriptions are in {language}: a query in that language finds more."
     return _make_tool(
         name="search_skills",
-        description="Find skills that are not listed, by words of their name, description or instructions.",
+        description=description,
         properties={"query": {**_TEXT, "description": "a few words"}},
         required=("query",),
         call=call,

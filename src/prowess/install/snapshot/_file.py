@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 MAX_SKILLS = 1_000_000
 USER_ONLY = 1
 """The flag of a skill that its author hides from the model."""
-_APPLICATION, _VERSION = 0x50525753, 2
+_APPLICATION, _VERSION = 0x50525753, 3
 _SCHEMA = (
     "CREATE TABLE skills (row INTEGER PRIMARY KEY, name TEXT, path TEXT, digest BLOB, flags INTEGER)",
     "CREATE TABLE texts (row INTEGER PRIMARY KEY, description TEXT)",
@@ -368,10 +368,7 @@ class SnapshotPostings:
     def starting_with(self, prefix: str) -> list[str]:
         """Return words with a prefix; of many only the most frequent."""
         start = prefix.encode("utf-8", "surrogatepass")
-        statement = (
-            "SELECT term FROM terms WHERE term >= ? AND term < ? AND instr(term, x'20') = 0 "
-            "ORDER BY skills DESC, term LIMIT ?"
-        )
+        statement = "SELECT term FROM terms WHERE term >= ? AND term < ? ORDER BY skills DESC, term LIMIT ?"
         found = self._file.query(statement, (start, start + b"\xff", _MAX_COMPLETIONS))
         return [self._text(term) for (term,) in found]
 
