@@ -1,7 +1,7 @@
 """Choose the skills of a block by the message of a user: which are named, which are described, and what is said.
 
 The search is often right only among the first twenty, so many are named and few are described. Skills whose names are
-alike are described together: which of them is meant, only the model can tell.
+alike are described together, since only the model can choose among them.
 """
 
 from __future__ import annotations

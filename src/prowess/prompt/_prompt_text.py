@@ -56,7 +56,7 @@ def is_shortened(entry: Entry, level: int) -> bool:
 def _last_note(
     entries: Sequence[Entry], plan: Sequence[int], further: int, note: str, *, locations: bool = True
 ) -> str:
-    """Return a line that tells the model what was shortened or left out, and what else there is to say."""
+    """Return a line that tells the model what was shortened or left out, after a note."""
     omitted = further + sum(level == OFF for level in plan)
     shortened = sum(level > OFF and is_shortened(entry, level) for entry, level in zip(entries, plan, strict=True))
     if not omitted and not shortened:
