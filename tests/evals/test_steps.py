@@ -10,7 +10,7 @@ import pytest
 
 from evals.test_runs import SKILL, cases, evals_of, is_alive
 from prowess.cli import main
-from prowess.evals import Arms, Chosen, Command, Grader, Ran, code_graders, judge_choices, make_plan, run_pairs
+from prowess.evals import Arms, Chosen, Command, Grader, Ran, judge_choices, make_plan, run_pairs, usable_graders
 from prowess.evals._grade import grade
 from prowess.evals._place import Place
 from prowess.evals._steps import with_trajectory
@@ -173,8 +173,8 @@ def test_using_the_skill_is_no_result_if_one_arm_has_it_alone(tmp_path: Path) ->
     assert grade(graders, RAN, str(tmp_path), name="greet", is_alone=True) == (None, False, True)
     assert grade(graders, RAN, str(tmp_path), name="greet") == (True, False, True)
     (case,) = evals_of(tmp_path, [{"prompt": "Greet", "assertions": [{"type": "skill-used"}]}]).cases
-    assert code_graders(case) == code_graders(case, steps=True, alone="greet") == ()
-    assert len(code_graders(case, steps=True)) == 1
+    assert usable_graders(case) == usable_graders(case, steps=True, alone="greet") == ()
+    assert len(usable_graders(case, steps=True)) == 1
 
 
 def agent(tmp_path: Path, *steps: dict[str, Any]) -> str:
@@ -267,7 +267,7 @@ def test_a_command_of_the_case_grades_a_run_in_the_sandbox(tmp_path: Path) -> No
     assertions = [{"type": "command", "command": command} for command in commands]
     graded = [{"prompt": "Greet", "assertions": [*assertions, {"type": "script", "path": "check.py"}]}]
     evals = evals_of(tmp_path, graded, {"evals/check.py": CHECK})
-    assert len(code_graders(evals.cases[0])) == 4
+    assert len(usable_graders(evals.cases[0])) == 4
     arms, case = Arms(evals), evals.cases[0]
     (tmp_path / "greet/evals/check.py").write_text("")
     for text, passed in (("ok", True), ("no", False)):

@@ -110,6 +110,8 @@ class ModelServer(LoopbackServer):
         self.numbers = count(1)
         """Identifiers of answers and calls, where there are turns: no two conversations have the same."""
         self.answer = ANSWER
+        self.answers: Callable[[Any], str] | None = None
+        """The answer to a request for a chat completion, given the request."""
         self.calls: Callable[[Any], list[tuple[str, dict[str, Any]]]] | None = None
         """The tools that the model calls, each with its arguments, given a request for a chat completion."""
         self.requests: list[Request] = []
@@ -215,7 +217,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _chat(self, payload: dict[str, Any]) -> None:
         usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
         whole = {"id": "chat_1", "created": 1, "model": payload.get("model")}
-        message: dict[str, Any] = {"role": "assistant", "content": self.server.answer}
+        answer = self.server.answer if self.server.answers is None else self.server.answers(payload)
+        message: dict[str, Any] = {"role": "assistant", "content": answer}
         reason = "stop"
         calls = self.server.calls(payload) if self.server.calls is not None else []
         calls = [*calls, call] if (call := self._tool_call(payload)) else calls

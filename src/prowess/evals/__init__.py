@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         rivals_of as rivals_of,
         shipped_crowd as shipped_crowd,
     )
-    from ._graders import code_graders as code_graders
+    from ._graders import usable_graders as usable_graders
     from ._merge import Merged as Merged, write_record as write_record
     from ._model import Model as Model
     from ._outcome import (

@@ -78,8 +78,11 @@ class Evals(Frozen):
         return not any(item.severity is Severity.ERROR for item in self.findings)
 
 
+EVALUATOR = "evaluator"
+"""The kind of graders that are evaluators of `pydantic-evals`: a user adds them to the cases, and no file has them."""
 GRADERS = {
-    "judge": "prompt llm llm-judge rubric pairwise panel baseline semantic",
+    "judge": "prompt llm llm-judge rubric panel semantic",
+    "compare": "pairwise baseline",
     "output-contains": "contains contains-phrase phrase substring",
     "output-not-contains": "not-contains not-contains-phrase",
     "output-matches": "regex matches pattern contains-pattern",

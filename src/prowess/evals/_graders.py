@@ -8,7 +8,7 @@ from prowess._internal.text import did_you_mean, normalize_name, quoted
 from prowess.skill import FindingCollector, MappingReader, json_value
 from prowess.testing import parse_expected
 
-from ._cases import GRADERS, KINDS, Grader
+from ._cases import EVALUATOR, GRADERS, KINDS, Grader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,18 +113,21 @@ def _check_grader(report: FindingCollector, kind: str, text: str, path: str, nod
         report.add(f"invalid pattern {quoted(text)}: {problem}", node, "fix the regular expression")
 
 
-def code_graders(case: EvalCase, *, steps: bool = False, alone: str = "") -> tuple[Grader, ...]:
-    """Return the graders of a case that need no judge.
+def usable_graders(case: EvalCase, *, steps: bool = False, alone: str = "", judged: bool = False) -> tuple[Grader, ...]:
+    """Return the graders of a case that can decide about a run.
 
     Args:
         case: with its graders.
         steps: whether the steps of a run are known.
+        judged: whether there is a judge.
         alone: the name of the skill if only one arm has it: whether it was used is then no result.
     """
     return tuple(
         grader
         for grader in case.graders
         if grader.kind.startswith(_CODE_KINDS)
+        or grader.kind == EVALUATOR
+        or (judged and (grader.kind == "compare" or (grader.kind == "judge" and grader.text.strip())))
         or (steps and grader.kind in ("tool-used", "tool-order", "limit"))
         or (steps and grader.kind == "skill-used" and not (alone and is_about(grader, alone)))
     )

@@ -83,6 +83,11 @@ class Outcome(Frozen):
     open_ended: bool
     neighbours: int
     """How many other skills both arms had."""
+    judge: str | None
+    """The model that judged what code cannot."""
+    asked_twice: int
+    agreed: int
+    """Sentences that the judge was asked for a second time, and those with the same answer."""
     failed: int
     installed: int
     """Those of `done` that had the skill."""
@@ -105,6 +110,12 @@ class Outcome(Frozen):
             "measures": {name: self.measures[name].as_dict() if name in self.measures else None for name in MEASURES},
             "same_in_all_runs": [grade.as_dict() for grade in self.constant],
         }
+
+    def judged(self) -> dict[str, object] | None:
+        """Return what is known of the judge, in the shape of `--json`."""
+        if self.judge is None:
+            return None
+        return {"name": self.judge, "asked_twice": self.asked_twice, "agreed": self.agreed}
 
     def exposure(self) -> dict[str, int | None]:
         """Return in how many runs the skill was there, in the shape of `--json`."""
@@ -147,6 +158,9 @@ def judge_runs(plan: Plan, runs: Iterable[Run]) -> Outcome:
         constant=tuple(_constant_grades(plan, graded)),
         open_ended=plan.open_ended,
         neighbours=plan.neighbours,
+        judge=plan.judge,
+        asked_twice=sum(run.asked_twice for run in ordered),
+        agreed=sum(run.agreed for run in ordered),
         failed=len(failed),
         installed=len(having),
         offered=_count([ran.offered for ran in having]),

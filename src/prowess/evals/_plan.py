@@ -12,8 +12,8 @@ from prowess._internal.frozen import Frozen
 from prowess.errors import ConfigError
 from prowess.testing import Case
 
-from ._cases import GRADERS, EvalCase, Evals, Fixture, Grader
-from ._graders import code_graders
+from ._cases import EVALUATOR, GRADERS, EvalCase, Evals, Fixture, Grader
+from ._graders import usable_graders
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,6 +51,8 @@ class Plan(Frozen):
     """Whether pairs run until a difference is shown or a limit is reached; `runs` is then the most of each case."""
     neighbours: int = 0
     """How many other skills both arms have."""
+    judge: str | None = None
+    """The model that judges what code cannot."""
 
     def as_dict(self) -> dict[str, object]:
         """Return it in the shape of `--json`."""
@@ -61,6 +63,7 @@ class Plan(Frozen):
             "seed": self.seed,
             "open_ended": self.open_ended,
             "neighbours": self.neighbours,
+            "judge": self.judge,
             "digest": self.digest,
         }
 
@@ -102,6 +105,7 @@ def make_plan(
     *,
     open_ended: bool = False,
     neighbours: Sequence[str] = (),
+    judge: str | None = None,
 ) -> Plan:
     """Return the plan for the cases of a skill.
 
@@ -113,6 +117,7 @@ def make_plan(
         other: the folder of the skill that the second arm has, if any.
         open_ended: whether it has no end but a limit: then `runs` is only the most of each case.
         neighbours: the folders of other skills, which both arms have.
+        judge: the model that judges what code cannot.
 
     Raises:
         ConfigError: the plan is too large.
@@ -153,6 +158,7 @@ def make_plan(
         "seed": seed,
         **({"open_ended": True} if open_ended else {}),
         **({"neighbours": [skill_digest(folder) for folder in neighbours]} if neighbours else {}),
+        **({"judge": judge} if judge is not None else {}),
     }
     return _plan_of(json.dumps(content, sort_keys=True, default=_plain), evals.cases)
 
@@ -160,7 +166,7 @@ def make_plan(
 def _plan_of(content: str, cases: Sequence[EvalCase]) -> Plan:
     value = json.loads(content)
     is_alone = value["arms"][1] == ARMS[1]
-    alone = value["skill"]["name"] if is_alone else ""
+    alone, judge = value["skill"]["name"] if is_alone else "", value.get("judge")
     return Plan(
         cases=tuple(case.id for case in cases),
         runs=value["runs"],
@@ -168,8 +174,11 @@ def _plan_of(content: str, cases: Sequence[EvalCase]) -> Plan:
         seed=value["seed"],
         open_ended=value.get("open_ended") is True,
         neighbours=len(value.get("neighbours", ())),
+        judge=judge,
         only_chosen=tuple(
-            number for number, case in enumerate(cases) if not code_graders(case, steps=True, alone=alone)
+            number
+            for number, case in enumerate(cases)
+            if not usable_graders(case, steps=True, alone=alone, judged=judge is not None)
         ),
         is_alone=is_alone,
         digest=_digest(content),
@@ -212,6 +221,7 @@ def read_plan(content: str) -> tuple[Plan, Evals]:
             and len(names) == len(ARMS)
             and all(map(_is_arm, names))
             and len(_typed(value.get("neighbours", []), list)) >= 0
+            and len(_typed(value.get("judge", ""), str)) >= 0
             and abs(_typed(value["seed"], int)) >= 0
         )
         name = _typed(value["skill"]["name"], str)
@@ -239,7 +249,7 @@ def _case_of(value: dict[str, Any]) -> EvalCase:
             for key, texts in grader.config.items():
                 if key.endswith("contains"):
                     [_typed(text, str) for text in _typed(texts, list)]
-        elif grader.kind not in GRADERS:
+        elif grader.kind not in GRADERS and grader.kind != EVALUATOR:
             raise ValueError("it has graders of another version of Prowess")
     return EvalCase(
         id=_typed(value["id"], str),

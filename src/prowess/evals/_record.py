@@ -187,6 +187,7 @@ class Record:
                 "has_steps": run.ran.steps is not None,
                 "errors": errors,
                 "grades": run.grades,
+                "judged_twice": [run.asked_twice, run.agreed],
                 "whole": is_whole,
                 "trajectory": sha256(trajectory).hexdigest(),
                 **files,

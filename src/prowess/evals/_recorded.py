@@ -169,11 +169,14 @@ def read_one(folder: str, plan: Plan, pair: Pair, arm: int, digest: str | None =
     try:
         known = {name: value[name] for name in RUN_FIELDS}
         grades, is_whole, seconds = tuple(value["grades"]), value["whole"], float(time["seconds"])
+        asked_twice, agreed = value["judged_twice"]
         digests["trajectory.json"] = value["trajectory"]
         digests |= {f"files/{path}": digest for path, digest in value["files"].items() if digest is not None}
         is_valid = (
             all(type(known[name]) in kinds for name, kinds in RUN_FIELDS.items())
             and all(type(grade) in (bool, type(None)) for grade in grades)
+            and type(asked_twice) is type(agreed) is int
+            and 0 <= agreed <= asked_twice
             and (value["pair"], value["case"], value["arm"]) == (pair.number, plan.cases[pair.case], plan.arms[arm])
             and type(is_whole) is bool
         )
@@ -185,7 +188,9 @@ def read_one(folder: str, plan: Plan, pair: Pair, arm: int, digest: str | None =
     for path, expected in digests.items():
         if _digest(folder, [*parts, *path.split("/")]) != expected:
             raise _damaged(folder, *parts, path)
-    return Run(pair=pair.number, case=pair.case, arm=arm, ran=Ran(**known, seconds=seconds), grades=grades), is_whole
+    ran = Ran(**known, seconds=seconds)
+    run = Run(pair=pair.number, case=pair.case, arm=arm, ran=ran, grades=grades)
+    return run.with_changes(asked_twice=asked_twice, agreed=agreed), is_whole
 
 
 def read_results(recorded: Recorded) -> Iterator[tuple[Ran, dict[str, str]]]:

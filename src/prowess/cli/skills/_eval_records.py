@@ -33,11 +33,12 @@ if TYPE_CHECKING:
     from prowess.cli._parser import Arguments
     from prowess.evals import Agent, Arms, Evals, Plan, Recorded, Run
 
-KEPT_OPTIONS = ("via", "model", "max_runs", "max_time", "max_cost")
+_JUDGING = ("judge", "judge_same_family", "evaluator")
+KEPT_OPTIONS = ("via", "model", "max_runs", "max_time", "max_cost", *_JUDGING)
 """With which a recorded evaluation goes on, beside those that its plan says."""
 
 
-_OF_PLAN = ("via", "model", "against", "all", "null", "open_ended", "max_runs", "max_time", "max_cost", "shard")
+_OF_PLAN = ("against", "all", "null", "open_ended", "shard", *KEPT_OPTIONS)
 _NOT_FOR_RECORDS = (*_OF_PLAN, "crowd", "description", "resume", "again")
 """Options that count only where something runs, or is ranked."""
 MERGE, GRADE = "merge", "grade"
@@ -67,7 +68,7 @@ def check_record_options(args: Arguments, *, runs_nothing: bool) -> None:
         raise ConfigError("`--resume`, `--replay` and `--again` exclude each other", hint="use one of them")
     if runs_nothing:
         for name in _NOT_FOR_RECORDS:
-            if getattr(args, name) not in (None, False):
+            if getattr(args, name) not in (None, False, []):
                 message = f"`--{name.replace('_', '-')}` cannot be used here, where nothing runs"
                 raise ConfigError(message, hint="leave it out")
         return
@@ -102,8 +103,8 @@ def recorded_options(args: Arguments, folder: str, *, go_on: bool) -> Arguments:
     values["words"] = args.words or [paths["skill"]] if "skill" in paths else args.words
     for name in ("cases", "against"):
         values[name] = paths.get(name) if values[name] is None else values[name]
-    for name in (*KEPT_OPTIONS, "shard") if go_on else ():
-        values[name] = local.get(name) if values[name] is None else values[name]
+    for name in (*KEPT_OPTIONS, "shard") if go_on else _JUDGING:
+        values[name] = values[name] if values[name] not in (None, False, []) else local.get(name)
     if not values["words"] or values["via"] is values["model"] is None:
         option = "resume" if go_on else "again"
         if local and go_on:

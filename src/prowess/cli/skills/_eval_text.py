@@ -139,6 +139,9 @@ def _verdict_lines(outcome: Outcome, planned: Evals) -> Iterator[str]:
         least = least_cases(len(outcome.measures), open_ended=outcome.open_ended)
         yield f"  {name}: {_measure_line(name, measure, least)}"
     yield from _constant_lines(outcome, planned)
+    if outcome.judge is not None:
+        agreed = f"{outcome.agreed:,} of {outcome.asked_twice:,}" if outcome.asked_twice else "not known"
+        yield f"judge: {neutral(outcome.judge)}, agreement with itself: {agreed}"
     if outcome.neighbours:
         yield f"in both arms: {pluralize(outcome.neighbours, 'other skill')} of the same folder"
     if outcome.failed:

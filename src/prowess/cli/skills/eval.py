@@ -28,7 +28,6 @@ from prowess.evals import (
     Command,
     Found,
     Model,
-    code_graders,
     find_weaknesses,
     first_evals,
     judge_choices,
@@ -43,9 +42,11 @@ from prowess.evals import (
     rivals_of,
     run_pairs,
     shipped_crowd,
+    usable_graders,
 )
 from prowess.sandbox import remove_runtime_folder, stop
 
+from ._eval_judging import judging_notes, make_judging
 from ._eval_records import (
     GRADE,
     MERGE,
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     from prowess.catalog import Catalog, Entry
     from prowess.cli._parser import Arguments, Parser
     from prowess.evals import Agent, Evals, Plan, Recorded, Run
+    from prowess.evals.judge import Judging
     from prowess.findings import Finding
 
 EPILOG = f"""\
@@ -77,12 +79,14 @@ does. The others are the skills that the agent sees and fifty descriptions that 
 a folder. Neither runs anything. With `--model` a model, and with `--via` a program, runs in a fresh folder with the
 files of the case and a home of its own, once with the skill in .agents/skills and once without it. CMD gets the prompt
 on its standard input, its answer is its standard output, and an exit status other than 0 is a failed run. Whether
-agents choose the skill follows from what the runs record, and whether it helps from pairs of runs that code can grade.
-By default a plan has {DEFAULT_RUNS} pairs of each case."""
+agents choose the skill follows from what the runs record, and whether it helps from pairs of runs that code can grade,
+or with `--judge` a model. By default a plan has {DEFAULT_RUNS} pairs of each case."""
 _INIT = "init"
 _FIRST_FILE = "evals/evals.json"
 _MOST_DESCRIPTION_BYTES = 64 * 1024
 _MOST_RUNS = 1_000
+_OF_RUNS = ("against", "all", "null", "open_ended", "max_runs", "max_time", "max_cost", "judge", "evaluator", "out")
+"""Options that need an agent."""
 _MOST_PAIRS = 10_000
 """Of a plan without an end."""
 
@@ -124,6 +128,9 @@ def options(parser: Parser) -> None:
         type=_parse_seconds,
     )
     parser.value("--max-cost", "X", "stop when the runs have cost X US dollars (with an agent)", type=_parse_seconds)
+    parser.value("--judge", "MODEL", "let this model judge what code cannot; of another family (with an agent)")
+    parser.flag("--judge-same-family", "let a model judge that is of the family of the one that runs")
+    parser.values("--evaluator", "FILE.py:NAME", "grade with this evaluator of `pydantic-evals` too (repeatable)")
     parser.value("--out", "DIR", "record the plan and each run in this new folder (with an agent)")
     parser.value("--resume", "DIR", "go on with the evaluation that is recorded in this folder")
     parser.value("--replay", "DIR", "judge the runs that are recorded in this folder; nothing runs")
@@ -213,16 +220,22 @@ def _evaluate(
         ConfigError: an option contradicts another one, or the cases.
     """
     arms = ("with", "without" if other is None else "with" if args.null else "against")
-    planned = evals
     agent = _agent(args)
+    judging = None if agent is None else make_judging(args, agent)
+    if judging is not None and judging.evaluators is not None:
+        evals = judging.evaluators.add_to(evals)
+    planned, judge = evals, None if judging is None else judging.name
     if before is not None:
         planned = evals.with_changes(cases=tuple(case for case in evals.cases if case.id in before.plan.cases))
     elif agent is not None and not agent.says_steps:
-        planned = evals.with_changes(cases=tuple(case for case in evals.cases if code_graders(case)))
+        usable = tuple(case for case in evals.cases if usable_graders(case, judged=judge is not None))
+        planned = evals.with_changes(cases=usable)
     is_new = args.open_ended and args.resume is None and before is None
     runs = _most_rounds(args, len(planned.cases)) if is_new else args.runs
     neighbours = neighbours_of(evals.folder) if args.all else []
-    plan = make_plan(planned, runs, args.seed, arms, other, open_ended=args.open_ended, neighbours=neighbours)
+    plan = make_plan(
+        planned, runs, args.seed, arms, other, open_ended=args.open_ended, neighbours=neighbours, judge=judge
+    )
     if before is not None and plan != before.plan:
         message = f"the skill or its cases are not those of {neutral(before.folder)} any more"
         raise ConfigError(message, hint="undo the change, or run both agents with `--out`")
@@ -230,11 +243,13 @@ def _evaluate(
     found = _rank(args, catalog, skill, evals)
     done = None
     if agent is not None:
-        done = _run(args, agent, planned, plan, other, neighbours, catalog.cwd)
+        done = _run(args, agent, planned, plan, other, neighbours, catalog.cwd, judging)
     elif args.replay is not None:
         recorded = read_record(path_of(args.replay))
         plan, planned, done = recorded.plan, recorded.evals, recorded.runs
-    result = _result(args, plan, planned, findings, found, done, catalog.cwd)
+    result = _result(args, plan, planned, findings, found, done, catalog.cwd, judging)
+    if judging is not None:
+        result.notes = judging_notes(judging)
     return result if before is None or agent is None or done is None else compared(result, before, agent, done)
 
 
@@ -265,8 +280,8 @@ def _other(args: Arguments, evals: Evals, cwd: str, stack: ExitStack) -> str | N
         ConfigError: there is no skill, or the options contradict each other.
     """
     if args.via is None and args.model is None:
-        for name in ("against", "all", "null", "open_ended", "max_runs", "max_time", "max_cost", "out", "fail_on"):
-            if getattr(args, name) not in (None, False) and not (name == "fail_on" and args.replay is not None):
+        for name in (*_OF_RUNS, "fail_on"):
+            if getattr(args, name) not in (None, False, []) and not (name == "fail_on" and args.replay is not None):
                 option = f"`--{name.replace('_', '-')}`"
                 raise ConfigError(f"{option} needs `--model` or `--via`", hint="say what runs the cases")
     if args.null and args.against is not None:
@@ -316,7 +331,14 @@ def _most_rounds(args: Arguments, cases: int) -> int:
 
 
 def _run(
-    args: Arguments, agent: Agent, evals: Evals, plan: Plan, other: str | None, neighbours: Sequence[str], cwd: str
+    args: Arguments,
+    agent: Agent,
+    evals: Evals,
+    plan: Plan,
+    other: str | None,
+    neighbours: Sequence[str],
+    cwd: str,
+    judging: Judging | None,
 ) -> tuple[Run, ...]:
     """Run an agent on the cases.
 
@@ -329,8 +351,10 @@ def _run(
     if not evals.is_valid:
         raise ConfigError("a file of evals is invalid, so nothing runs", hint="`prowess check` shows the errors")
     if not evals.cases:
-        hint = "add `expected`, or assertions with a type such as `contains` or `file-exists`"
+        hint = "add `expected`, or assertions with a type such as `contains` or `file-exists`, or use `--judge`"
         raise ConfigError("no case has a grader that needs no judge", hint=hint)
+    if judging is not None:
+        judging.check(has_limit=args.max_cost is not None)
     progress = None if args.json else ProgressLine()
     try:
         arms = Arms(
@@ -346,6 +370,7 @@ def _run(
                 seconds=inf if args.max_time is None else args.max_time,
                 cost=inf if args.max_cost is None else args.max_cost,
                 progress=None if progress is None else lambda done, all_: progress.show(f"{done:,} of {all_:,} pairs"),
+                judging=judging,
             )
     finally:
         # `__main__` ends the process with `os._exit`, which skips exit handlers.
@@ -428,6 +453,7 @@ def _result(
     found: Found | None,
     runs: Sequence[Run] | None,
     cwd: str,
+    judging: Judging | None = None,
 ) -> Result:
     """Return the levels: those that need runs, or the skill, are `null`."""
     outcome = None if runs is None else judge_runs(plan, runs)
@@ -444,6 +470,7 @@ def _result(
         "chosen": chosen and chosen.as_dict(),
         "helps": outcome and outcome.as_dict(),
         "exposure": outcome and outcome.exposure(),
+        "judge": outcome and ({**((judging and judging.as_dict()) or {}), **(outcome.judged() or {})} or None),
         "runs": {"done": outcome.done if outcome else 0, "failed": outcome.failed if outcome else 0},
     }
     verdict = outcome.pairs.verdict if outcome else "not-enough-runs"
