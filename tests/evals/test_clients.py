@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,6 +20,8 @@ from prowess.evals import Arms, Client, Evals, Ran
 from prowess.evals._place import Place
 from prowess.hosts import load_host
 from support.fake_client import DECOY, SECRETS, client_report, fake_client
+from support.growth import END
+from support.processes import processes_end, wait_until
 from support.recorded import calls, claude_lines, gets_skill, offers, returns, says, uses
 
 if TYPE_CHECKING:
@@ -296,3 +300,21 @@ def test_an_evaluation_with_an_agent_says_what_was_chosen(
     assert data["runs"] == {"done": 5, "failed": 0}
     assert data["exposure"] == {"installed": 3, "offered": 3, "used": 3}
     assert (data["chosen"]["recall"], data["chosen"]["should_not"]) == (1.0, {"runs": 1, "used": 1})
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
+def test_an_evaluation_that_is_ended_leaves_nothing(tmp_path: Path) -> None:
+    """No process, and no folder: by Ctrl-C, and by the signal with which a system ends programs."""
+    evals_of(tmp_path, cases(1))
+    (tmp_path / "t").mkdir(mode=0o700)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        mark = f"begun-{number}"
+        program = f"setsid sleep 600 & echo begun > {tmp_path / mark}; exec sleep 600"
+        command = [sys.executable, "-m", "prowess", "eval", "./greet", "--via", f": {mark}; {program}"]
+        env = {**os.environ, "TMPDIR": str(tmp_path / "t"), "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
+        with subprocess.Popen(command, cwd=tmp_path, env=env, stderr=subprocess.DEVNULL) as process:
+            wait_until((tmp_path / mark).exists)
+            process.send_signal(number)
+            assert process.wait(END) == 128 + number
+        processes_end(str(tmp_path / "t"))
+        assert [name for name in os.listdir(tmp_path / "t") if name.startswith("prowess-eval-")] == []

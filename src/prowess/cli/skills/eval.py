@@ -11,6 +11,7 @@ from math import inf
 from prowess._internal.files import SKILL_FILE, UnreadableError, read_file, real_path
 from prowess._internal.fs import CREATE_FLAGS, open_fd, write_all
 from prowess._internal.tempdirs import TemporaryDirectory, temporary_directory_root
+from prowess._internal.signals import signals_as_exception
 from prowess._internal.text import describe_os_error, neutral, quoted
 from prowess.catalog import State
 from prowess.checks import evaluate_path, find_skill_files
@@ -360,7 +361,7 @@ def _run(
         arms = Arms(
             evals, other, neighbours=neighbours, skills=agent.skills, host=agent.host, arguments=agent.arguments
         )
-        with open_record(args, agent, arms, plan, cwd) as record:
+        with signals_as_exception(), open_record(args, agent, arms, plan, cwd) as record:
             return run_pairs(
                 agent,
                 arms,
