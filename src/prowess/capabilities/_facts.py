@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from prowess.findings import Finding
     from prowess.skill import Skill, Value
 
-    from ._files import SkillFile
+    from ._files import SkillFile, SkillFiles
 
 OWASP = {"text-hidden": "AST04", "code-encoded": "AST04", "tools-unlimited": "AST03"}
 """The risks of the OWASP Agentic Skills Top 10 (owasp.org/www-project-agentic-skills-top-10, 2026) that name a fact:
@@ -95,7 +95,17 @@ def find_facts(skill: Skill, listed: Sequence[tuple[str, int]] | None = None) ->
     if skill.document is None:  # it cannot be read, which another finding says
         return ()
     folder, name = os.path.split(skill.path or "")
-    files = read_files(folder, name, listed)
+    return facts_in(skill, name, read_files(folder, name, listed))
+
+
+def facts_in(skill: Skill, name: str, files: SkillFiles) -> tuple[Fact, ...]:
+    """Return the facts of a skill whose files were read.
+
+    Args:
+        skill: its SKILL.md.
+        name: of that file.
+        files: all files of its folder.
+    """
     found: dict[str, list[Fact]] = {}
     for fact in (
         *_facts_of_skill(skill, name),

@@ -13,10 +13,13 @@ import os
 import re
 import shlex
 
+from prowess._internal.files import SKILL_FILE
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import quoted
+from prowess.capabilities import find_capabilities
 from prowess.errors import InstallError, ProwessError, SkillNotFoundError
 from prowess.lock import LINK_KEY, SOURCE_KINDS, LockedSkill, computed_hash
+from prowess.skill import load
 
 from ._lock_sources import LockSources
 from .sources import Fetched, FetchedSkill, Wanted, fetch, parse_source
@@ -73,8 +76,18 @@ def entry_for(
         tree_digest=stored.tree.digest,
         files={file.path: f"{file.mode} sha256:{file.sha256}" for file in stored.tree.files},
         hosts=hosts,
-        other_prowess={**other, **({LINK_KEY: True} if link else {})} or EMPTY,
+        other_prowess={**other, **({LINK_KEY: True} if link else {}), **_capabilities(stored)} or EMPTY,
     )
+
+
+CAPABILITIES_KEY = "capabilities"
+"""The key inside `prowess` of an entry with what the version mentions and declares; older readers keep it as it is."""
+
+
+def _capabilities(stored: StoredTree) -> dict[str, Any]:
+    """Return the capabilities of a skill as its entry keeps them; empty if that is nothing."""
+    value = find_capabilities(load(os.path.join(stored.folder, SKILL_FILE))).to_value()
+    return {CAPABILITIES_KEY: value} if len(value) > 1 else {}
 
 
 def _written_source(source: Source, folder: str) -> tuple[str, str, str | None]:

@@ -19,6 +19,7 @@ from contextlib import suppress
 from prowess._internal.files import SKILL_FILE, expand_home
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import PATH_LIMIT, quoted
+from prowess.capabilities import Capabilities, Difference, difference, find_capabilities, from_value
 from prowess.checks import check_file
 from prowess.errors import InstallError, SkillError
 from prowess.hosts import skills_folder
@@ -27,7 +28,7 @@ from prowess.skill import find_code, is_code, is_portable_name, load
 from prowess.visibility import AddedSkill, Kind, views_after
 
 from ._change import Item, check_conflicts, find_conflicts, make_change, merged
-from ._entries import entry_for, fetch_locked, is_pinned, same_source
+from ._entries import CAPABILITIES_KEY, entry_for, fetch_locked, is_pinned, same_source
 from ._older import HistoryCheck
 from .sources import Wanted, check_wanted, fetch, parse_source, resolve_names
 
@@ -73,6 +74,11 @@ class PlannedSkill(Frozen):
     """How each agent would see it, by the name of the agent."""
     older: tuple[str, ...] = ()
     """Why it may be older than what is installed, or not what its name meant before."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What it mentions and declares."""
+        return locked_capabilities(self.item.entry) or Capabilities()
 
     @property
     def agents(self) -> tuple[str, ...]:
@@ -323,6 +329,8 @@ class PlannedUpdate(Frozen):
     """Those that only the locked version has."""
     permissions: Mapping[str, tuple[str, str]]
     """What may run or be used, before and after, where it changes: `allowed-tools`, `scripts` and so on."""
+    capabilities: Difference
+    """What it mentions and declares, and did not before, or does not any more."""
 
     @property
     def name(self) -> str:
@@ -409,7 +417,9 @@ def _planned(one: FetchedEntry, lock: Lock, where: Installation, history: Histor
     files = old_file, os.path.join(stored.folder, SKILL_FILE)
     planned = planned.with_changes(older=history.reasons(old, one.source, one.fetched, files))
     old_findings = findings_of(old_file, old.name) if old_file else ()
+    had = find_capabilities(load(old_file)) if old_file else locked_capabilities(old)
     known = {(item.code, item.message) for item in old_findings}
+    known |= {(code, text) for fact in (had.facts if had else ()) for code, _, text in [fact.partition(": ")]}
     left = {(item.code, item.message) for item in planned.findings}
     return PlannedUpdate(
         new=planned,
@@ -420,7 +430,13 @@ def _planned(one: FetchedEntry, lock: Lock, where: Installation, history: Histor
         new_findings=tuple(item for item in planned.findings if (item.code, item.message) not in known),
         fixed_findings=tuple(item for item in old_findings if (item.code, item.message) not in left),
         permissions=_permissions(old_file, before, planned, where.opened),
+        capabilities=difference(had, planned.capabilities) if had is not None else Difference(),
     )
+
+
+def locked_capabilities(entry: LockedSkill) -> Capabilities | None:
+    """Return what the lock says that a version mentions and declares; `None` if it does not say it."""
+    return from_value(entry.other_prowess.get(CAPABILITIES_KEY))
 
 
 def _old_files(old: LockedSkill, target: Target) -> dict[str, str]:

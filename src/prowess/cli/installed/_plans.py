@@ -191,6 +191,7 @@ def planned_lines(skill: PlannedSkill, shown: Shown, same_name: Sequence[str], *
         ("scripts", _scripts(skill), [*map(neutral, skill.scripts)]),
         ("allowed", _allowed(skill), []),
         ("tools", _tools(skill.tools), []),
+        *([("mentions", mentions, [])] if (mentions := _mentions(skill)) else []),
         ("into", described_folders(skill.folders, skill.links, shown), []),
         ("seen by", ", ".join(skill.agents) or "no agent", []),
     ]
@@ -253,6 +254,13 @@ def short_line(skill: PlannedSkill, same_name: Sequence[str]) -> str:
     return f"{neutral(skill.name)}: {', '.join(facts)}"
 
 
+def _mentions(skill: PlannedSkill) -> str:
+    """Return what a skill mentions and declares, on one line; empty if that is nothing."""
+    from prowess.capabilities import Capabilities, difference, joined
+
+    return joined(difference(Capabilities(), skill.capabilities).adds)
+
+
 def _scripts(skill: PlannedSkill) -> str:
     """Return how many files may run, and how many others are in their folders."""
     code = {*skill.scripts}
@@ -306,6 +314,7 @@ def planned_as_dict(skill: PlannedSkill, same_name: Sequence[str]) -> dict[str, 
         "bytes": skill.tree.size,
         **json_fields(skill, "scripts allowed_tools"),
         "tools": None if skill.tools is None else to_json_value(skill.tools),
+        "capabilities": skill.capabilities.to_value(),
         "destinations": skill.folders,
         "link": skill.item.link,
         "linked": skill.links,

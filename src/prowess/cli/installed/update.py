@@ -87,7 +87,7 @@ def _show_and_update(plan: UpdatePlan, shown: Shown, where: Installation, args: 
 
 _QUESTIONS: dict[str, Callable[[PlannedUpdate], object]] = {
     "be older than what is installed": lambda update: update.new.older,
-    "run or use something else than before": lambda update: update.permissions,
+    "run or use something else than before": lambda update: update.permissions or update.capabilities.adds,
     "have facts to know that are new": lambda update: any(item.group == "safety" for item in update.new_findings),
 }
 
@@ -113,6 +113,7 @@ def _plan_lines(plan: UpdatePlan, shown: Shown) -> Iterator[str]:
             yield from (f"  {sign} {neutral(path)}" for path in paths)
         for key, (before, after) in update.permissions.items():
             yield f"  {key}: {_short_value(before)} {'changed' if before == after else f'-> {_short_value(after)}'}"
+        yield from (f"  {line}" for line in update.capabilities.lines())
         yield from finding_lines(update.new_findings, indent="  ")
         yield from (f"  fixed: {neutral(item.message)} [{item.code}]" for item in update.fixed_findings)
     yield from (f"{neutral(name)}: its source has no such skill any more; it stays as it is" for name in plan.gone)
@@ -146,6 +147,7 @@ def _as_dict(plan: UpdatePlan, shown: Shown, installed: Sequence[str]) -> dict[s
                 **json_fields(update, "added changed removed"),
                 "new_findings": as_dicts(update.new_findings),
                 "fixed_findings": as_dicts(update.fixed_findings),
+                "capability_changes": json_fields(update.capabilities, "adds drops"),
                 "permissions": {
                     key: {"before": before, "after": after} for key, (before, after) in update.permissions.items()
                 },
