@@ -193,7 +193,7 @@ def test_a_terminal_shows_the_first_of_each_kind(
     assert run(project, "--full") == 1
     assert capsys.readouterr().out.count("[loads/repair-colon]") == piped.count("[loads/repair-colon]") == 10
     assert [line for line in shown.splitlines() if "[" in line] == [
-        "error: the description is empty [description-empty], 1 time",
+        "error: the description is empty [loads/description-empty], 1 time",
         "warning: an unquoted value contains `: ` [loads/repair-colon], 10 times",
     ]
     assert "  ... and 7 more\n" in shown

@@ -11,12 +11,12 @@ import shutil
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import gettempdir
 from typing import TYPE_CHECKING
 
 from prowess import discover
 from support.consoles import Console
 from support.documents import Document, Section, Span, write_files
+from support.temporary import memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -128,7 +128,8 @@ def run_section(section: Section, *, whole_process: bool = False) -> dict[Span, 
 @contextmanager
 def new_folder() -> Iterator[Path]:
     """Make a temporary folder whose name always has the same length, and no `_`, which Markdown escapes: both show."""
-    top = Path(gettempdir()).resolve() / f"case-{secrets.token_hex(4)}"
+    folder, number = memory(), secrets.token_hex(4)
+    top = Path(f"{folder}/c{number}" if folder else f"/tmp/case-{number}").resolve()
     top.mkdir()
     try:
         yield top

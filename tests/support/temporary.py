@@ -1,4 +1,4 @@
-"""Print a new folder for the files of a run of tests: in memory where that can be, where removing them takes no time.
+"""Print a new folder for the files of a run of tests: in memory where that can be, where writing them takes no time.
 
 The Makefile runs this file, and removes the folder after the run.
 """
@@ -14,9 +14,12 @@ ENOUGH = 1 << 30
 
 
 def place_for_tests() -> str | None:
-    """Return the folder in memory if it has room and programs in it can run; the usual place is `None`."""
-    if os.environ.get("TMPDIR"):
-        return None
+    """Return the folder in memory, or that of the user's `TMPDIR`; the usual place is `None`."""
+    return None if os.environ.get("TMPDIR") else memory()
+
+
+def memory() -> str | None:
+    """Return the folder in memory if it has room and programs in it can run."""
     try:
         system = os.statvfs(MEMORY)
     except OSError:

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from support.cases import new_folder
 from support.temporary import ENOUGH, MEMORY, place_for_tests
 
 if sys.platform != "linux":
@@ -41,3 +42,12 @@ def test_a_system_without_the_folder_uses_the_usual_one(monkeypatch: pytest.Monk
     monkeypatch.delenv("TMPDIR", raising=False)
     monkeypatch.setattr("support.temporary.MEMORY", "/dev/shm/none")
     assert place_for_tests() is None
+
+
+def test_folders_of_cases_have_the_same_length_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It shows in tables, and in numbers of characters."""
+    with new_folder() as one:
+        monkeypatch.setattr("support.temporary.MEMORY", "/dev/shm/none")
+        monkeypatch.setenv("TMPDIR", "/dev")
+        with new_folder() as other:
+            assert len(str(one)) == len(str(other))
