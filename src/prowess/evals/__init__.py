@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ._chosen import Chosen as Chosen, judge_choices as judge_choices
     from ._clients import CLIENTS as CLIENTS, Client as Client
     from ._first_file import first_evals as first_evals
+    from ._foreign import Foreign as Foreign, read_foreign as read_foreign
     from ._found import (
         Found as Found,
         Rank as Rank,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from ._record import Record as Record, new_record as new_record, old_record as old_record
     from ._recorded import (
         Recorded as Recorded,
+        is_record as is_record,
         read_local as read_local,
         read_plan_file as read_plan_file,
         read_record as read_record,

@@ -81,6 +81,11 @@ def final_answer(steps: Sequence[Mapping[str, Any]]) -> str:
     return ""
 
 
+def is_record(folder: str) -> bool:
+    """Return whether a folder has a record of Prowess, or what is left of one."""
+    return any(os.path.lexists(os.path.join(folder, name)) for name in (PLAN_FILE, LOCAL_FILE, MANIFEST_FILE))
+
+
 def read_record(folder: str) -> Recorded:
     """Return an evaluation that has ended, after all of its files were compared with their digests.
 

@@ -30,7 +30,10 @@ if TYPE_CHECKING:
         call_step as call_step,
         message_step as message_step,
         read_trajectory as read_trajectory,
+        session_parts as session_parts,
+        trajectory_at as trajectory_at,
         trajectory_of as trajectory_of,
     )
+    from .vally import read_trials as read_trials
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports()

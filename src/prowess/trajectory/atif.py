@@ -64,8 +64,30 @@ def read_trajectory(path: str, home: str) -> tuple[list[RecordedSession], tuple[
     Raises:
         UnreadableSessionError: it cannot be read, or is no trajectory.
     """
-    value = _value_of(path, follow=False)
-    sessions = [*_sessions(value, os.path.basename(path).partition(".")[0], None, home)]
+    return session_parts(_value_of(path, follow=False), os.path.basename(path).partition(".")[0], home)
+
+
+def trajectory_at(path: str) -> dict[str, Any] | None:
+    """Return the trajectory in a file; `None` if the file has something else. A link is not followed.
+
+    Raises:
+        UnreadableError: it cannot be read.
+    """
+    value = parse_object(read_file(path, MAX_BYTES))
+    return value if value is not None and text_at(value, "schema_version").startswith("ATIF-v1.") else None
+
+
+def session_parts(
+    value: dict[str, Any], name: str, home: str
+) -> tuple[list[RecordedSession], tuple[dict[str, Any], ...], float | None]:
+    """Return what `read_trajectory` does, of a trajectory that was read.
+
+    Args:
+        value: the trajectory.
+        name: of its session, if it does not say that.
+        home: of the program that wrote it.
+    """
+    sessions = [*_sessions(value, name, None, home)]
     trees = [value]
     for tree in trees:
         trees += objects_at(tree, "subagent_trajectories") if len(trees) < _MAX_TREES else []

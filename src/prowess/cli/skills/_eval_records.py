@@ -15,9 +15,11 @@ from prowess.evals import (
     DEFAULT_RUNS,
     Merged,
     Record,
+    is_record,
     judge_runs,
     new_record,
     read_evals,
+    read_foreign,
     read_local,
     read_plan_file,
     read_record,
@@ -158,6 +160,34 @@ def open_record(args: Arguments, agent: Agent, arms: Arms, plan: Plan, cwd: str)
             Message(f"go on with `prowess eval --resume {neutral(shlex.quote(os.path.relpath(folder)))}`").print()
             raise
         record.finish()
+
+
+def replayed(folder: str, evals: Evals | None) -> tuple[Plan, Evals, Sequence[Run], list[Message]]:
+    """Return the runs in a folder: those of a record, or the trajectories of another tool.
+
+    Args:
+        folder: absolute.
+        evals: the cases of the skill, which the trajectories of others need.
+
+    Raises:
+        ConfigError: a record is damaged, or there are no trajectories of the cases.
+    """
+    if is_record(folder) or not os.path.isdir(folder):
+        recorded = read_record(folder)
+        return recorded.plan, recorded.evals, recorded.runs, []
+    if evals is None:
+        message = f"{neutral(folder)} is no record of Prowess, so it does not say what the cases are"
+        raise ConfigError(message, hint="name the skill too: `prowess eval SKILL --replay DIR`")
+    found = read_foreign(folder, evals)
+    left_out = [f"{pluralize(count, 'run')} {why}" for why, count in found.left_out.items()]
+    if not found.evals.cases:
+        message = f"no trajectory in {neutral(folder)} is of a case of {quoted(evals.name)}"
+        raise ConfigError(message, hint="; ".join(left_out) or "name a folder with files of ATIF, or results.jsonl")
+    notes = [Message(f"{pluralize(found.found, 'run')} found")]
+    notes += (Message(f"left out: {text}") for text in left_out)
+    if missing := len(evals.cases) - len(found.evals.cases):
+        notes.append(Message(f"left out: {pluralize(missing, 'case')} without a trajectory"))
+    return found.plan, found.evals, found.runs, notes
 
 
 def merged(args: Arguments) -> tuple[Plan, Evals, Sequence[Run], list[Message]]:

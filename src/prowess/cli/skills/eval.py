@@ -10,8 +10,8 @@ from math import inf
 
 from prowess._internal.files import SKILL_FILE, UnreadableError, read_file, real_path
 from prowess._internal.fs import CREATE_FLAGS, open_fd, write_all
-from prowess._internal.tempdirs import TemporaryDirectory, temporary_directory_root
 from prowess._internal.signals import signals_as_exception
+from prowess._internal.tempdirs import TemporaryDirectory, temporary_directory_root
 from prowess._internal.text import describe_os_error, neutral, quoted
 from prowess.catalog import State
 from prowess.checks import evaluate_path, find_skill_files
@@ -59,6 +59,7 @@ from ._eval_records import (
     parse_shard,
     path_of,
     recorded_options,
+    replayed,
 )
 from ._eval_text import lines
 
@@ -134,7 +135,11 @@ def options(parser: Parser) -> None:
     parser.values("--evaluator", "FILE.py:NAME", "grade with this evaluator of `pydantic-evals` too (repeatable)")
     parser.value("--out", "DIR", "record the plan and each run in this new folder (with an agent)")
     parser.value("--resume", "DIR", "go on with the evaluation that is recorded in this folder")
-    parser.value("--replay", "DIR", "judge the runs that are recorded in this folder; nothing runs")
+    parser.value(
+        "--replay",
+        "DIR",
+        "judge the runs that are recorded in this folder, or with SKILL the trajectories of another tool; nothing runs",
+    )
     parser.value("--again", "DIR", "run the plan that is recorded in this folder with another agent, and compare")
     parser.value("--shard", "I/N", "run part I of N of the plan (with --out)", type=parse_shard)
     parser.value(
@@ -168,8 +173,7 @@ def run(args: Arguments) -> Result:
         before = read_record(path_of(args.again))
         return _run_with_skill(recorded_options(args, before.folder, go_on=False), before)
     if args.replay is not None and not args.words:
-        recorded = read_record(path_of(args.replay))
-        return _judged(args, recorded.plan, recorded.evals, recorded.runs)
+        return _judged(args, *replayed(path_of(args.replay), None))
     if not args.words:
         raise ConfigError("missing argument: SKILL", hint="name a skill, or a recorded evaluation with `--replay`")
     return _run_with_skill(args)
@@ -242,15 +246,14 @@ def _evaluate(
         raise ConfigError(message, hint="undo the change, or run both agents with `--out`")
     findings = (*evals.findings, *find_weaknesses(evals))
     found = _rank(args, catalog, skill, evals)
-    done = None
+    done: Sequence[Run] | None = None
+    notes: list[Message] = []
     if agent is not None:
         done = _run(args, agent, planned, plan, other, neighbours, catalog.cwd, judging)
     elif args.replay is not None:
-        recorded = read_record(path_of(args.replay))
-        plan, planned, done = recorded.plan, recorded.evals, recorded.runs
+        plan, planned, done, notes = replayed(path_of(args.replay), evals)
     result = _result(args, plan, planned, findings, found, done, catalog.cwd, judging)
-    if judging is not None:
-        result.notes = judging_notes(judging)
+    result.notes = notes if judging is None else judging_notes(judging)
     return result if before is None or agent is None or done is None else compared(result, before, agent, done)
 
 
