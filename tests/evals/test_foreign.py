@@ -50,7 +50,7 @@ def result_of(key: str) -> dict[str, Any]:
 
 
 def harbor(trial: Path, prompt: str, answer: str, *, used: bool = False, tool: str = "Bash") -> None:
-    """Write a trial as Harbor does: a trajectory, with files beside it that are none."""
+    """Write a trial as Harbor does: a trajectory, and other JSON beside it."""
     steps = [
         {"source": "system", "message": "You are an agent"},
         {"source": "user", "message": prompt},
