@@ -231,6 +231,23 @@ def test_a_skill_that_the_agent_would_not_load_is_refused(refused: Callable[...,
     assert "error: Claude Code would not load `greet`: user-only" in refused("--via", "claude-code")
 
 
+def test_a_skill_that_the_budget_cuts_is_refused(tmp_path: Path) -> None:
+    """Beside sixty neighbours with long descriptions Claude Code gives its model the name alone."""
+    others = []
+    for number in range(60):
+        folder = tmp_path / f"many/a{number:02}"
+        folder.mkdir(parents=True)
+        text = f"---\nname: {folder.name}\ndescription: {'Does many things. ' * 55}\n---\nDo it.\n"
+        (folder / "SKILL.md").write_text(text)
+        others.append(str(folder))
+    evals = evals_of(tmp_path, cases(1))
+    (tmp_path / "greet/SKILL.md").write_text(f"---\nname: greet\ndescription: {'Greets people. ' * 60}\n---\nDo it.\n")
+    options: Any = {"skills": "../home/.claude/skills", "host": "claude-code"}
+    Arms(evals, neighbours=others[:5], **options)
+    with pytest.raises(ConfigError, match="Claude Code would not load `greet`: name only, shortened"):
+        Arms(evals, neighbours=others, **options)
+
+
 def test_max_cost_is_refused_for_an_agent_that_does_not_say_it(refused: Callable[..., str], tmp_path: Path) -> None:
     fake_client(tmp_path / "bin", "codex")
     evals_of(tmp_path, cases(1))
