@@ -178,7 +178,8 @@ def furnish(root: Path, place: Path | None = None) -> None:
     hasty = skills / "release-notes"
     hasty.mkdir()
     (hasty / "SKILL.md").write_text(
-        "---\nname: release-notes\ndescription: Use when: a release is due\n---\nList what users notice.\n"
+        "---\nname: release-notes\ndescription: Writes release notes. Use when: a release is due\n---\n"
+        "List what users notice.\n"
     )
 
 

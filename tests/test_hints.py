@@ -17,8 +17,9 @@ from hypothesis import given
 from endurance import content
 from prowess.catalog._entry import State
 from prowess.catalog._resolve import evaluate_file
-from prowess.checks import check
+from prowess.checks._check import report
 from prowess.checks._check_file import check_file
+from prowess.filesystem import Question
 from prowess.findings import Severity
 from prowess.hosts import host_names
 from prowess.skill import fix_file, from_document, parse_frontmatter
@@ -141,7 +142,8 @@ CASES: dict[str, Case] = {
 
 
 def found(file: Path, rule: str) -> list[Finding]:
-    return [*check(str(file), policy=rule)]
+    """Check whether agents load it. How good it is depends on all of its words, so its pages show how to improve it."""
+    return [*report(Question.about("."), [str(file)], policy=rule).findings]
 
 
 _VERDICTS: dict[int, tuple[dict[str, Counter[str]], set[str]]] = {}

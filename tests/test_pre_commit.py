@@ -22,8 +22,8 @@ TOP = Path(__file__).parent.parent
 HOOKS: dict[str, dict[str, Any]] = {
     hook["id"]: hook for hook in yaml.safe_load((TOP / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
 }
-GOOD = "---\nname: {}\ndescription: Does it.\n---\nDo it.\n"
-BROKEN = "---\nname: {}\ndescription: Does: it\n---\nDo it.\n"
+GOOD = "---\nname: {}\ndescription: Does it when due.\n---\nDo it.\n"
+BROKEN = "---\nname: {}\ndescription: Does: it when due\n---\nDo it.\n"
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def test_the_fixing_hook_changes_the_file(repository: Path) -> None:
     """pre-commit fails if a hook changes a file."""
     write_file(repository / "b/SKILL.md", BROKEN.format("b"))
     assert run_hook("prowess-check-fix", ["b/SKILL.md"], "--strict") == 0
-    assert "'Does: it'" in (repository / "b/SKILL.md").read_text().replace('"', "'")
+    assert "'Does: it when due'" in (repository / "b/SKILL.md").read_text().replace('"', "'")
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from support.project_commands import run_in
 if TYPE_CHECKING:
     from pathlib import Path
 
-GOOD = "---\nname: {0}\ndescription: Does {0}.\n---\nDo it.\n"
+GOOD = "---\nname: {0}\ndescription: Does {0} when due.\n---\nDo it.\n"
 
 
 def write(top: Path, path: str, text: str | bytes) -> Path:
@@ -49,7 +49,7 @@ def codes(project: Path, *arguments: str, capsys: pytest.CaptureFixture[str]) ->
 
 def test_sarif_has_rules_and_escaped_relative_places(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Paths are relative to the git root and percent-encoded; there is a rule for each code."""
-    write(project, "my skills/é#1/SKILL.md", "---\nname: b\ndescription: It does.\n---\nDo it.\n")
+    write(project, "my skills/é#1/SKILL.md", "---\nname: b\ndescription: It does all when due.\n---\nDo it.\n")
     assert main(["check", ".", "--cwd", str(project / "my skills"), "--format", "sarif"]) == 0
     log: dict[str, Any] = json.loads(capsys.readouterr().out)
     run = log["runs"][0]
@@ -181,7 +181,9 @@ def test_a_terminal_shows_the_first_of_each_kind(
     """With counts, in lines that fit it; `--full` and a pipe show all of them."""
     for number in range(10):
         name = f"release-notes-for-people-who-read-them-{number}"
-        write(project, f".agents/skills/{name}/SKILL.md", f"---\nname: {name}\ndescription: Use: it\n---\nDo it.\n")
+        write(
+            project, f".agents/skills/{name}/SKILL.md", f"---\nname: {name}\ndescription: Use: when due\n---\nDo it.\n"
+        )
     write(project, ".agents/skills/empty/SKILL.md", "---\nname: empty\ndescription:\n---\nDo it.\n")
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("NO_COLOR", "1")

@@ -133,7 +133,8 @@ def build(block: Block, top: Path) -> Built:
         elif content:
             put(path, block.encoded("".join(text + "\n" for text in content)))
         else:
-            put(path, f"---\nname: {path.parent.name}\ndescription: Does it.\n---\nDo it.\n".encode())
+            description = "Does all of it. Use it when a form is to be filled."
+            put(path, f"---\nname: {path.parent.name}\ndescription: {description}\n---\nDo it.\n".encode())
         if what == "unreadable":
             unreadable.add(str(path))
         else:

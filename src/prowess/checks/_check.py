@@ -83,7 +83,7 @@ def check(
         ConfigError: the policy is unknown.
     """
     files = None if paths is None else absolute_paths([paths] if isinstance(paths, str | os.PathLike) else paths, cwd)
-    return report(Question.about(cwd, home, skill_dirs), files, policy=policy, hosts=hosts).findings
+    return report(Question.about(cwd, home, skill_dirs), files, policy=policy, hosts=hosts, advise=True).findings
 
 
 def absolute_paths(paths: Iterable[str | os.PathLike[str]], cwd: str | os.PathLike[str] = ".") -> list[str]:
@@ -100,6 +100,7 @@ def report(
     agents: Iterable[str] = (),
     progress: Progress | None = None,
     filesystem: Filesystem | None = None,
+    advise: bool = False,
 ) -> Report:
     """Check skills as `check` does, and return the checked files too.
 
@@ -112,6 +113,7 @@ def report(
             skills of the repository count too.
         progress: is called with the number of skills checked so far.
         filesystem: what was read so far.
+        advise: whether to judge how good the skills are, too, for those who write them.
     """
     if policy not in ("guide", "spec"):
         raise ConfigError(f"unknown policy {quoted(policy)}", hint="the policies are `guide` and `spec`")
@@ -121,7 +123,7 @@ def report(
     if not rules or policy == "spec":
         rules.insert(0, policy)
     filesystem = filesystem or Filesystem()
-    checker = _Checker(rules, filesystem, progress)
+    checker = _Checker(rules, filesystem, progress, advise=advise)
     agents = [*dict.fromkeys(agents)]
     catalogs: dict[str, Catalog] = {}
     found: Sequence[RepositorySkill] = ()
@@ -165,8 +167,8 @@ def report(
 class _Checker:
     """Checks files under the given rules, and collects findings by file."""
 
-    def __init__(self, rules: list[str], filesystem: Filesystem, progress: Progress | None) -> None:
-        self.rules, self.filesystem, self.progress = rules, filesystem, progress
+    def __init__(self, rules: list[str], filesystem: Filesystem, progress: Progress | None, *, advise: bool) -> None:
+        self.rules, self.filesystem, self.progress, self.advise = rules, filesystem, progress, advise
         self.skills: dict[str, None] = {}
         self.seen: set[str] = set()
         self.inside: set[str] = set()
@@ -201,7 +203,7 @@ class _Checker:
             self.seen.add(real)
             self.count(file)
             for rule in self.rules:
-                self.add(check_file(file, rule, filesystem=self.filesystem))
+                self.add(check_file(file, rule, filesystem=self.filesystem, advise=self.advise))
 
     def add_catalog(self, rule: str, catalog: Catalog) -> None:
         self.add(apply_policy(catalog.findings, rule))
@@ -209,7 +211,7 @@ class _Checker:
             self.count(entry.path)
             self.seen.add(entry.real)
             suppressed = entry.scope in catalog.host.suppressed_scopes
-            self.add(entry_findings(entry, rule, self.filesystem, suppressed=suppressed))
+            self.add(entry_findings(entry, rule, self.filesystem, suppressed=suppressed, advise=self.advise))
 
     def add_repository(self, top: str) -> Sequence[RepositorySkill]:
         """Add the skills of a repository that no catalog holds, and return all of its skills."""

@@ -13,7 +13,7 @@ from prowess._internal.files import MAX_SKILL_FILE_BYTES, SKILL_FILE, Unreadable
 from prowess._internal.text import PATH_LIMIT, neutral, quoted
 from prowess.catalog import State, evaluate_file, sidecar_matches
 from prowess.errors import SkillError, SkillNotFoundError
-from prowess.filesystem import MAX_FOLDERS, Filesystem, walk_folders
+from prowess.filesystem import MAX_FOLDERS, Filesystem, git_root, walk_folders
 from prowess.find import wrong_case_finding
 from prowess.findings import ALWAYS_ERRORS, Finding, Severity, apply_policy, finding
 from prowess.hosts import TABLES, Flag, load_host
@@ -23,13 +23,18 @@ from prowess.skill import (
     check_body,
     check_links,
     check_skill,
+    find_body_links,
     fix,
     from_document,
     parse_frontmatter,
     unreadable_skill,
 )
 
+from ._files import SkillTexts, check_files
 from ._links import check_escaping_links
+from ._routes import check_routes
+from ._scripts import check_scripts
+from ._text import check_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,23 +54,29 @@ def is_skill_file(path: str) -> bool:
     return os.path.basename(path).lower() == SKILL_FILE.lower()
 
 
-def check_file(path: str, rule: str = "guide", *, filesystem: Filesystem | None = None) -> tuple[Finding, ...]:
+def check_file(
+    path: str, rule: str = "guide", *, filesystem: Filesystem | None = None, advise: bool = False
+) -> tuple[Finding, ...]:
     """Return the findings of one file alone.
 
     Args:
         path: of the file; a link is not followed.
         rule: `guide`, `spec`, or a host's name.
         filesystem: what was read so far.
+        advise: whether to judge how good the skill is, too, for those who write it.
     """
     filesystem = filesystem or Filesystem()
     skill = _load(path, filesystem)
     named = _file_name_findings(path)
     if rule in ("guide", "spec"):
         own = with_fix_hints(check_skill(skill), path, skill.folder)
-        return apply_policy((*named, *own, *_whole_file_findings(skill, rule, filesystem)), rule)
+        return apply_policy((*named, *own, *_whole_file_findings(skill, rule, filesystem, advise=advise)), rule)
     named = tuple(item.with_changes(severity=Severity.ERROR) for item in named)
     entry = evaluate_path(path, rule, filesystem=filesystem)
-    return (*named, *with_fix_hints(_with_whole_file_findings(entry, skill, rule, filesystem), path, skill.folder))
+    return (
+        *named,
+        *with_fix_hints(_with_whole_file_findings(entry, skill, rule, filesystem, advise=advise), path, skill.folder),
+    )
 
 
 def _load(path: str, filesystem: Filesystem) -> Skill:
@@ -105,7 +116,9 @@ class _FlatFileFilesystem(Filesystem):
         return super().skill(self._path, whole=whole)
 
 
-def entry_findings(entry: Entry, rule: str, filesystem: Filesystem, *, suppressed: bool = False) -> tuple[Finding, ...]:
+def entry_findings(
+    entry: Entry, rule: str, filesystem: Filesystem, *, suppressed: bool = False, advise: bool = False
+) -> tuple[Finding, ...]:
     """Return the findings of a skill in a catalog, with those of its whole file and of its place.
 
     Args:
@@ -113,6 +126,7 @@ def entry_findings(entry: Entry, rule: str, filesystem: Filesystem, *, suppresse
         rule: `guide` or `spec` for the host `prowess`, else the host's name.
         filesystem: what was read so far.
         suppressed: whether the host reports nothing in the skill's scope.
+        advise: as for `check_file`.
     """
     if suppressed:
         return tuple(item for item in entry.findings if item.code in ALWAYS_ERRORS)
@@ -122,31 +136,44 @@ def entry_findings(entry: Entry, rule: str, filesystem: Filesystem, *, suppresse
     if rule == "spec":
         location = (item for item in entry.findings if item.code in _LOCATION_CODES)
         own = with_fix_hints(check_skill(skill), entry.path, skill.folder)
-        return apply_policy((*own, *_whole_file_findings(skill, rule, filesystem), *location), rule)
-    return with_fix_hints(_with_whole_file_findings(entry, skill, rule, filesystem), entry.path, skill.folder)
+        return apply_policy((*own, *_whole_file_findings(skill, rule, filesystem, advise=advise), *location), rule)
+    return with_fix_hints(
+        _with_whole_file_findings(entry, skill, rule, filesystem, advise=advise), entry.path, skill.folder
+    )
 
 
-def _with_whole_file_findings(entry: Entry, skill: Skill, rule: str, filesystem: Filesystem) -> tuple[Finding, ...]:
+def _with_whole_file_findings(
+    entry: Entry, skill: Skill, rule: str, filesystem: Filesystem, *, advise: bool
+) -> tuple[Finding, ...]:
     """Add the findings of the whole file. The host does not read it, so none of them rejects."""
     if entry.skill.document is None:
         return entry.findings
     known = {item.code for item in entry.skill.findings}
     late = [item for item in skill.findings if item.code not in known]
-    return (*entry.findings, *apply_policy((*late, *_whole_file_findings(skill, rule, filesystem)), rule))
+    return (
+        *entry.findings,
+        *apply_policy((*late, *_whole_file_findings(skill, rule, filesystem, advise=advise)), rule),
+    )
 
 
-def _whole_file_findings(skill: Skill, rule: str, filesystem: Filesystem) -> Iterator[Finding]:
+def _whole_file_findings(skill: Skill, rule: str, filesystem: Filesystem, *, advise: bool) -> Iterator[Finding]:
     """Check the body, the files it links to, the files that agents read beside it, and the path itself."""
     if any("\ud800" <= character <= "\udfff" for character in skill.path or ""):
         message = f"the path is not UTF-8: {quoted(skill.path or '', PATH_LIMIT)}"
         yield finding("path-not-utf8", message, path=skill.path, hint="rename the folder")
-    yield from check_body(skill)
+    hosts = None if rule in ("guide", "spec") else (rule,)
+    advice = [*_advice(skill, hosts, filesystem)] if advise else []
+    # A long body without files beside it is reported once.
+    is_alone = any(item.code == "body-alone" for item in advice)
+    yield from (item for item in check_body(skill) if not (is_alone and item.code == "body-too-long"))
     folder = os.path.dirname(skill.path or "")
-    yield from check_links(skill, lambda path: _file_exists(folder, path, filesystem))
-    yield from check_escaping_links(skill, filesystem)
-    yield from check_sidecars(skill, filesystem, None if rule in ("guide", "spec") else (rule,))
+    links = [*find_body_links(skill)]
+    yield from check_links(skill, lambda path: _file_exists(folder, path, filesystem), links)
+    yield from check_escaping_links(skill, filesystem, links)
+    yield from check_sidecars(skill, filesystem, hosts)
     yield from _check_hidden_code(skill, filesystem)
     yield from _facts(skill, filesystem)
+    yield from advice
 
 
 def _facts(skill: Skill, filesystem: Filesystem) -> tuple[Finding, ...]:
@@ -163,6 +190,24 @@ def _facts(skill: Skill, filesystem: Filesystem) -> tuple[Finding, ...]:
         filesystem.kept[key] = tuple(fact_findings(skill, listed))
     found: tuple[Finding, ...] = filesystem.kept[key]
     return found
+
+
+def _advice(skill: Skill, hosts: Iterable[str] | None, filesystem: Filesystem) -> Iterator[Finding]:
+    """Judge how good a skill is: its description, its text and its files."""
+    yield from check_routes(skill, hosts)
+    path = skill.path or ""
+    if not is_skill_file(path):
+        return
+    key = "advice", path
+    if key not in filesystem.kept:
+        folder, texts = os.path.dirname(path), SkillTexts(skill, filesystem)
+        filesystem.kept[key] = (
+            *check_text(skill, texts.sizes),
+            *check_files(skill, texts, lambda inner: _is_there(folder, inner, filesystem)),
+            *check_scripts(skill, texts),
+        )
+    found: tuple[Finding, ...] = filesystem.kept[key]
+    yield from found
 
 
 _MAX_NAMED = 3
@@ -193,6 +238,14 @@ def _is_hidden(path: str) -> bool:
     if parts[-1] == ".env" or parts[-1].startswith(".env."):
         return False
     return not _SKIPPED_FOLDERS.intersection(parts) and any(part.startswith(".") for part in parts)
+
+
+def _is_there(folder: str, path: str, filesystem: Filesystem) -> bool:
+    """Return whether a file that a body names exists in the skill, or in the project that the skill belongs to."""
+    if _file_exists(folder, path, filesystem):
+        return True
+    project = git_root(folder, filesystem=filesystem)
+    return project is not None and _file_exists(project, path, filesystem)
 
 
 def _file_exists(folder: str, path: str, filesystem: Filesystem) -> bool:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from prowess.filesystem import Filesystem
     from prowess.findings import Finding
-    from prowess.skill import Skill
+    from prowess.skill import Links, Skill
 
 _MAX_LINKS = 1000
 """Different links of one body that are checked."""
@@ -34,16 +34,21 @@ _NAME_INSTEAD = "name the skill instead: agents find a skill by its name"
 _COPY = "put the file into the skill, and link to it there"
 
 
-def check_escaping_links(skill: Skill, filesystem: Filesystem) -> Iterator[Finding]:
+def check_escaping_links(skill: Skill, filesystem: Filesystem, links: Links | None = None) -> Iterator[Finding]:
     """Yield a finding for each cause of links that lead out of a skill's folder: specification, "File references".
 
     Only the names of files in the same repository are looked up, and no link of the disk is followed.
+
+    Args:
+        skill: the skill, with its body.
+        filesystem: what was read so far.
+        links: those of the body, if they are known.
     """
     folder = os.path.dirname(skill.path or "")
     places: _Places | None = None
     first: dict[str, tuple[str, int, int, str, str, str]] = {}
     targets: dict[str, set[str]] = {}
-    for target, line, column in find_body_links(skill):
+    for target, line, column in find_body_links(skill) if links is None else links:
         path = os.path.normpath(target)
         if not (os.path.isabs(path) or path == ".." or path.startswith(".." + os.sep)):
             continue

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         install as install,
         remove_environment as remove_environment,
     )
+    from ._known import DISTRIBUTIONS as DISTRIBUTIONS
     from ._missing import missing_hints as missing_hints, require_program as require_program
     from ._needs import (
         Needs as Needs,

@@ -10,9 +10,12 @@ from prowess._internal.lazy import lazy_exports
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._body_rules import (
+        USUAL_FOLDERS as USUAL_FOLDERS,
+        Links as Links,
         check_body as check_body,
         check_links as check_links,
         find_body_links as find_body_links,
+        find_windows_paths as find_windows_paths,
     )
     from ._code import (
         FIRST_BYTES as FIRST_BYTES,

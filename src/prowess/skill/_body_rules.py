@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 
 from prowess._internal.text import quoted
 from prowess.findings import Finding, finding
@@ -15,7 +16,7 @@ from ._rules import MAX_FINDINGS_PER_CODE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Container, Iterator
 
     from ._skill import Skill
 
@@ -106,7 +107,11 @@ _MAX_LINKS = 1000
 """Different links of one body that are checked."""
 
 
-def check_links(skill: Skill, exists: Callable[[str], bool]) -> Iterator[Finding]:
+Links = Iterable[tuple[str, int, int]]
+"""Target, line and column of each."""
+
+
+def check_links(skill: Skill, exists: Callable[[str], bool], links: Links | None = None) -> Iterator[Finding]:
     """Check that the links of the body lead to files of the skill: specification, "File references".
 
     A missing file is reported once. Links that lead out of the skill's folder are left out.
@@ -114,10 +119,11 @@ def check_links(skill: Skill, exists: Callable[[str], bool]) -> Iterator[Finding
     Args:
         skill: the skill, with its body.
         exists: tells whether a path inside the skill's folder exists.
+        links: those of the body, if they are known.
     """
     checked: set[str] = set()
     missing = 0
-    for target, line, column in find_body_links(skill):
+    for target, line, column in find_body_links(skill) if links is None else links:
         path = os.path.normpath(target)
         if path in checked or os.path.isabs(path) or path == ".." or path.startswith(".." + os.sep):
             continue
@@ -134,3 +140,25 @@ def check_links(skill: Skill, exists: Callable[[str], bool]) -> Iterator[Finding
             )
         if missing == MAX_FINDINGS_PER_CODE or len(checked) == _MAX_LINKS:
             return
+
+
+USUAL_FOLDERS = ("scripts", "references", "reference", "assets", "resources", "templates", "examples")
+"""Folders whose files a body names: those of the specification, and the usual ones."""
+_FOLDER = rf"(?:{'|'.join(USUAL_FOLDERS)})"
+_WINDOWS_PATH = rf"(?<![\w\\:/.-])(?:\.\\)?({_FOLDER}\\(?:[\w.-]{{1,80}}\\){{0,6}}[\w-]{{1,80}}\.\w{{1,6}})(?![\w\\])"
+
+
+def find_windows_paths(text: str, files: Container[str]) -> Iterator[tuple[int, int]]:
+    """Yield the start and the end of each path with backslashes that names a file of the skill.
+
+    `cmd.exe` runs a `.bat` file by such a path only.
+
+    Args:
+        text: of a body.
+        files: the paths of the files in the skill's folder, with `/`.
+    """
+    if not any(f"{folder}\\" in text for folder in USUAL_FOLDERS):
+        return
+    for match in re.finditer(_WINDOWS_PATH, text):
+        if match[1].replace("\\", "/") in files and not match[1].lower().endswith((".bat", ".cmd")):
+            yield match.start(), match.end()

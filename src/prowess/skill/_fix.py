@@ -1,8 +1,8 @@
 """Repair the text of a SKILL.md: `prowess check --fix`, whose file access is in `_fix_file`.
 
 The parser repairs common mistakes in memory; this module makes the same repairs in the text. It changes only lines of
-the front matter, never the body or other line ends. Each repair is parsed again, and kept only if it did not change
-the fields.
+the front matter, and never other line ends. Each repair is parsed again, and kept only if it did not change the fields.
+In the body, only the backslashes of paths become slashes that name a file of the skill.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from functools import lru_cache
 
 from prowess._internal.frozen import Frozen
 
+from ._body_rules import find_windows_paths
+from ._fences import frontmatter_end
 from ._frontmatter import Document, control_character, parse_frontmatter
 from ._names import name_line, name_problems, normalized_name
 from ._skill import from_document
@@ -20,7 +22,7 @@ from ._yaml import Value, scalar_kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container
 
 
 class FixResult(Frozen):
@@ -45,6 +47,27 @@ def fix(data: bytes, *, folder: str = "") -> FixResult:
             data = repaired
             changes.append(description.format(folder=folder))
     return FixResult(data=data, changes=tuple(changes))
+
+
+def fix_paths(data: bytes, files: Container[str]) -> FixResult:
+    """Write paths of the skill's own files in the body with slashes.
+
+    Args:
+        data: the whole file.
+        files: the paths of the files in the skill's folder, with `/`.
+    """
+    start = max(frontmatter_end(data), 0)
+    try:
+        body = data[start:].decode()
+    except UnicodeDecodeError:
+        return FixResult(data=data)
+    parts, position = [], 0
+    for first, last in find_windows_paths(body, files):
+        parts += [body[position:first], body[first:last].replace("\\", "/")]
+        position = last
+    if not parts:
+        return FixResult(data=data)
+    return FixResult(data=data[:start] + "".join([*parts, body[position:]]).encode(), changes=("slashes in paths",))
 
 
 def change_name(data: bytes, name: str) -> bytes | None:

@@ -12,7 +12,7 @@ import shlex
 import stat
 from contextlib import contextmanager, suppress
 
-from prowess._internal.files import MAX_SKILL_FILE_BYTES, SKILL_FILE, read_up_to, real_path
+from prowess._internal.files import MAX_SKILL_FILE_BYTES, SKILL_FILE, read_up_to, real_path, skill_files
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import (
     CREATE_FLAGS,
@@ -29,7 +29,7 @@ from prowess._internal.fs import (
 from prowess._internal.text import neutral
 from prowess.errors import SkillFileError
 
-from ._fix import fix
+from ._fix import fix, fix_paths
 from ._skill import Skill
 
 TYPE_CHECKING = False
@@ -58,6 +58,10 @@ def fix_file(path: str, *, top: str | None = None, dry_run: bool = False) -> tup
         if original is None:
             return path, ()
         fixed = fix(original.data, folder=Skill(path=path).folder)
+        if b"\\" in fixed.data:
+            files = {name for name, _ in skill_files(folder)}
+            with_slashes = fix_paths(fixed.data, files)
+            fixed = with_slashes.with_changes(changes=(*fixed.changes, *with_slashes.changes))
         needs_rename = (
             name != SKILL_FILE and name.lower() == SKILL_FILE.lower() and SKILL_FILE not in os.listdir(place.listed)
         )

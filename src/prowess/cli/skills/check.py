@@ -150,6 +150,7 @@ def _check(args: Arguments, hosts: tuple[list[str], str | None], question: Quest
         agents=agents,
         progress=progress.show_checked,
         filesystem=filesystem,
+        advise=True,
     )
     result = _with_evals(result, filesystem)
     progress.clear()
