@@ -62,8 +62,8 @@ def check_routes(
     words = [*_check_words(skill, text, common, at_description)]
     yield from words
     if (person := find_person(skill.description or "")) is not None:
-        which, words = person
-        message = f"the description speaks in the {which} person: {quoted(words)}"
+        which, said = person
+        message = f"the description speaks in the {which} person: {quoted(said)}"
         yield at_description("description-person", message, "write it in the third person: `Fills PDF forms`")
     if not words and len(text.split()) < _SHORT and says_only_when(text):
         message = f"no sentence says what the skill does: {quoted(text)}"

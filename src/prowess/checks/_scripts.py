@@ -155,7 +155,7 @@ _PROGRAM = re.compile(r"#![ \t]*(/\S+)")
 def _first_line_problem(text: str) -> str:
     """Return what is wrong with the first line of a script; empty if nothing is, or if the text is unknown."""
     line = text.split("\n", 1)[0]
-    if not text:
+    if not line.strip("\r\t\ufeff").isprintable() or not text:  # a program is no text
         return ""
     if line.startswith("\ufeff#!"):
         return "begins with a byte order mark, so the system does not find `#!`"
