@@ -79,9 +79,9 @@ def test_a_long_search_shows_its_progress(
 def test_without_the_extra_the_error_says_what_to_install(
     project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from prowess.report._page import _template
+    from prowess.report._page import template
 
-    _template.cache_clear()
+    template.cache_clear()
     monkeypatch.setitem(sys.modules, "jinja2", None)
     assert main(["report", "-o", "x.html"]) == 2
     assert capsys.readouterr().err == (

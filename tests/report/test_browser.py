@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import time
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from prowess.cli import main
 from prowess.findings import finding
 from prowess.hosts import host_names, load_host, observed_hosts
 from prowess.report import render_page
@@ -16,6 +18,7 @@ from support.browser import chromium
 from support.comparisons import CWD, HOME, compared, comparison, lost, seen
 from support.growth import assert_linear
 from support.processes import wait_until
+from support.skills import skill
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -115,6 +118,30 @@ def test_axe_finds_nothing_on_other_pages(browser: Browser, tmp_path: Path, widt
         with opened(browser, file, width=width, bypass_csp=True) as page:
             assert page.evaluate("document.documentElement.scrollWidth") == width
             assert [rule["id"] for rule in Axe().run(page).response["violations"]] == []
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_axe_finds_nothing_on_a_page_of_answers(
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: int, scheme: str
+) -> None:
+    """Of an eval: with long lines, a failed run, and all pairs open."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    skill(tmp_path / "greet")
+    (tmp_path / "greet/evals").mkdir()
+    graded = [{"type": "contains", "value": "good"}, {"type": "contains", "value": LONG * 3}]
+    cases = [{"id": LONG, "prompt": LONG * 9, "assertions": graded}, {"prompt": "b", "assertions": graded[:1]}]
+    (tmp_path / "greet/evals/evals.json").write_text(json.dumps({"evals": cases}))
+    monkeypatch.chdir(tmp_path)
+    program = "test -d .agents && echo good; cat; test $PROWESS_RUN_SEED -ne 3"
+    options = ["--runs", "2", "--out", "record", "--export", "html=answers.html"]
+    assert main(["eval", "./greet", "--via", program, *options]) == 0
+    with opened(browser, tmp_path / "answers.html", width=width, scheme=scheme, bypass_csp=True) as page:
+        page.eval_on_selector_all("details", "all => all.forEach(one => { one.open = true })")
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        found = Axe().run(page).response["violations"]
+        assert [(rule["id"], [node["html"] for node in rule["nodes"]][:3]) for rule in found] == []
 
 
 def test_screen_readers_get_a_word_for_each_state(browser: Browser, report: Path) -> None:

@@ -18,7 +18,7 @@ from prowess._internal.installer import install_command
 from prowess._internal.text import hidden_characters
 from prowess.findings import finding
 from prowess.report import render_page
-from prowess.report._page import _template
+from prowess.report._page import template
 from prowess.visibility import Kind
 from support.comparisons import CWD, HOME, compared, comparison, lost, seen
 from support.strategies import examples
@@ -190,7 +190,7 @@ def test_the_page_names_the_version_and_no_date() -> None:
 
 def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    _template.cache_clear()
+    template.cache_clear()
     with pytest.raises(ImportError, match=rf"^a report needs Jinja2: {re.escape(install_command('report'))}$"):
         render_page(comparison(compared("a", seen("codex"))))
 

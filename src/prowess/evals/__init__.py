@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         read_local as read_local,
         read_plan_file as read_plan_file,
         read_record as read_record,
+        read_results as read_results,
     )
     from ._regrade import Regraded as Regraded, regrade as regrade
     from ._runs import Run as Run, run_pairs as run_pairs

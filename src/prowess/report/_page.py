@@ -37,13 +37,18 @@ def render_page(comparison: Comparison, *, note: str = "", usage: Usage | None =
     Raises:
         ImportError: the extra `report` is not installed; the message says how to install it.
     """
-    page: str = _template().render(page=page_content(comparison, note), use=usage_content(usage))
+    page: str = template("page.html", "page.css").render(page=page_content(comparison, note), use=usage_content(usage))
     return page
 
 
 @cache
-def _template() -> jinja2.Template:
-    """Return the template with everything that is the same on all pages."""
+def template(name: str, *styles: str) -> jinja2.Template:
+    """Return a template of this package with everything that is the same on all pages.
+
+    Args:
+        name: of its file.
+        styles: the files of its style, which are joined.
+    """
     try:
         import jinja2
         import markupsafe
@@ -65,9 +70,9 @@ def _template() -> jinja2.Template:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    style = _read("page.css")
+    style = "".join(map(_read, styles))
     return environment.from_string(
-        _read("page.html"),
+        _read(name),
         globals={
             "style": markupsafe.Markup(style),  # noqa: S704 - a file of this package
             "style_digest": _style_digest(style),

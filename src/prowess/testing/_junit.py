@@ -17,15 +17,13 @@ _MAX_OUTPUT_CHARS = 100_000
 """Characters of each output to include."""
 
 
-def junit_xml(report: TestReport) -> bytes:
-    """Return a report as JUnit XML, which CI systems read."""
+def junit_xml(report: TestReport, name: str = "prowess test") -> bytes:
+    """Return a report as JUnit XML, which CI systems read; `name` is the command that made it."""
     counts = report.counts
     failed = counts["failed"] + counts["timeout"]
     errors = counts["error"] + sum(bool(skill.findings) for skill in report.skills)
     seconds = sum(case.duration for skill in report.skills for case in skill.cases)
-    root = ET.Element(
-        "testsuites", {"name": "prowess test", **_count_attributes(counts["cases"], failed, errors, seconds)}
-    )
+    root = ET.Element("testsuites", {"name": name, **_count_attributes(counts["cases"], failed, errors, seconds)})
     for skill in report.skills:
         _add_suite(root, skill)
     ET.indent(root)

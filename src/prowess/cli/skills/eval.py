@@ -47,6 +47,7 @@ from prowess.evals import (
 )
 from prowess.sandbox import remove_runtime_folder, stop
 
+from ._eval_exports import Evaluated, check_exports, parse_export, write_exports
 from ._eval_judging import judging_notes, make_judging
 from ._eval_records import (
     GRADE,
@@ -142,6 +143,12 @@ def options(parser: Parser) -> None:
     )
     parser.value("--again", "DIR", "run the plan that is recorded in this folder with another agent, and compare")
     parser.value("--shard", "I/N", "run part I of N of the plan (with --out)", type=parse_shard)
+    parser.values(
+        "--export",
+        "FORMAT=PATH",
+        "also write agentskills, badge, html, inspect, json, junit, markdown or sarif to this path (repeatable)",
+        type=parse_export,
+    )
     parser.value(
         "--fail-on",
         "VERDICT",
@@ -161,6 +168,8 @@ def run(args: Arguments) -> Result:
     """
     command = args.words[0] if len(args.words) > 1 else ""
     check_record_options(args, runs_nothing=command in (GRADE, MERGE) or (args.replay is not None and not args.words))
+    if command in (GRADE, MERGE) or (args.replay is not None and not args.words):
+        check_exports(args, runs=True, has_skill=False)
     if command == MERGE:
         return _judged(args, *merged(args))
     if command == GRADE:
@@ -226,6 +235,7 @@ def _evaluate(
     """
     arms = ("with", "without" if other is None else "with" if args.null else "against")
     agent = _agent(args)
+    check_exports(args, runs=agent is not None or args.replay is not None, has_skill=True)
     judging = None if agent is None else make_judging(args, agent)
     if judging is not None and judging.evaluators is not None:
         evals = judging.evaluators.add_to(evals)
@@ -252,7 +262,7 @@ def _evaluate(
         done = _run(args, agent, planned, plan, other, neighbours, catalog.cwd, judging)
     elif args.replay is not None:
         plan, planned, done, notes = replayed(path_of(args.replay), evals)
-    result = _result(args, plan, planned, findings, found, done, catalog.cwd, judging)
+    result = _result(args, plan, planned, findings, found, done, catalog.cwd, judging, evals)
     result.notes = notes if judging is None else judging_notes(judging)
     return result if before is None or agent is None or done is None else compared(result, before, agent, done)
 
@@ -458,8 +468,9 @@ def _result(
     runs: Sequence[Run] | None,
     cwd: str,
     judging: Judging | None = None,
+    skill: Evals | None = None,
 ) -> Result:
-    """Return the levels: those that need runs, or the skill, are `null`."""
+    """Return the levels, and export them: those that need runs, or the skill, are `null`."""
     outcome = None if runs is None else judge_runs(plan, runs)
     chosen = None if runs is None else judge_choices(planned.cases, runs)
     graded = len(plan.cases) - (0 if runs is None else len(plan.only_chosen))
@@ -480,6 +491,7 @@ def _result(
     verdict = outcome.pairs.verdict if outcome else "not-enough-runs"
     fails = verdict == "harms" or (verdict != "helps" and args.fail_on == "not-shown")
     text = lines(findings, power, found, outcome, chosen, cwd, planned)
+    write_exports(args, Evaluated(data=data, evals=planned, runs=runs, outcome=outcome, findings=findings, skill=skill))
     return Result(data, text, FAILED if args.fail_on and fails else OK)
 
 
