@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Mapping
 from importlib import metadata
 from typing import TYPE_CHECKING
 
 import pytest
 
 from prowess._internal.text import neutral
-from prowess.skill import Requirements
+from prowess.skill import Requirements, parse
 from prowess.skill._requirements import MissingRequirement, find_missing
 from support.growth import calls_at_most
 
@@ -225,3 +226,40 @@ def test_hostile_requirements_are_checked_quickly(packaging: bool, monkeypatch: 
         shown = item.message + (item.hint or "")
         assert shown == neutral(shown)
         assert len(shown) < 400
+
+
+OPENCLAW = '  openclaw: {{"emoji": "x", "requires": {}, "primaryEnv": "FORMS_KEY"}}'
+
+
+@pytest.mark.parametrize(
+    ("requires", "found"),
+    [
+        ('{"bins": ["uv"], "env": ["FORMS_KEY"]}', {"env": ["FORMS_KEY"], "bins": ["uv"], "packages": []}),
+        ('{"anyBins": ["bun", "npx"]}', {"env": [], "bins": [], "any_bins": ["bun", "npx"], "packages": []}),
+        *(
+            (text, {"env": [], "bins": [], "packages": []})
+            for text in ("{}", "[uv]", "uv", '{"bins": "uv"}', '{"config": [x]}')
+        ),
+    ],
+)
+def test_the_requirements_of_openclaw_are_read(requires: str, found: dict[str, list[str]]) -> None:
+    """What has another form is left out; the metadata itself stays as it is."""
+    skill = parse(f"---\nname: a\ndescription: b\nmetadata:\n{OPENCLAW.format(requires)}\n---\nDo it.\n")
+    assert skill.requirements.as_dict() == found
+    assert isinstance(skill.metadata["openclaw"], Mapping)
+
+
+def test_requirements_of_two_forms_are_joined() -> None:
+    metadata = f"metadata:\n{OPENCLAW.format('{bins: [uv, gh]}')}\n"
+    text = f"---\nname: a\ndescription: b\nrequires:\n  bins: [git, uv]\n{metadata}---\n"
+    assert parse(text).requirements.bins == ("git", "uv", "gh")
+
+
+def test_one_of_several_programs_is_enough(tmp_path: Path) -> None:
+    (tmp_path / "npx").write_text("")
+    (tmp_path / "npx").chmod(0o755)
+    needs = Requirements(any_bins=("bun", "npx"))
+    assert find_missing(needs, env={"PATH": str(tmp_path)}) == ()
+    (missing,) = find_missing(needs, env={"PATH": "/nowhere"})
+    assert missing.message == "none of the programs `bun`, `npx` is on PATH"
+    assert missing.hint == "install one of them, such as `bun`"

@@ -241,7 +241,7 @@ class _Collector:
         needs = skill.requirements
         self.add("variables", needs.env)
         self.add("imports", (_package_name(text) for text in needs.packages))
-        for name in needs.bins:
+        for name in (*needs.bins, *needs.any_bins):
             self.commands.setdefault(name[:_MAX_CHARACTERS], set())
         if (hooks := skill.fields.get("hooks")) is not None:
             for text in _texts(hooks.value):

@@ -38,7 +38,7 @@ GROUPS = {
         "update": "show what newer versions change, and install them",
         "verify": "compare installed skills with their lock, byte by byte",
         "remove": "remove installed skills, and leave everything else alone",
-        "publish": "publish a skill to a registry or bucket, for `prowess add`",
+        "publish": "publish a skill to a registry, bucket or file, for `prowess add`",
     },
     "build": {
         "new": "create a skill that passes `prowess check`",

@@ -78,7 +78,12 @@ if TYPE_CHECKING:
         Wanted as Wanted,
         fetch as fetch,
         find_skills as find_skills,
+        has_archive_name as has_archive_name,
+        is_archive_file as is_archive_file,
         parse_source as parse_source,
+        read_archive as read_archive,
+        skill_in as skill_in,
+        unpacked_archive as unpacked_archive,
     )
     from .sources.site import IndexedSkill as IndexedSkill, index_skills as index_skills
 else:  # otherwise every misspelt name would have a type

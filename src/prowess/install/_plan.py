@@ -30,7 +30,7 @@ from prowess.visibility import AddedSkill, Kind, views_after
 from ._change import Item, check_conflicts, find_conflicts, make_change, merged
 from ._entries import CAPABILITIES_KEY, entry_for, fetch_locked, is_pinned, same_source
 from ._older import HistoryCheck
-from .sources import Wanted, check_wanted, fetch, parse_source, resolve_names
+from .sources import Wanted, check_wanted, fetch, is_archive_file, parse_source, resolve_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -192,16 +192,20 @@ def _source(text: str, cwd: str, home: str) -> Source:
     try:
         source = parse_source(text)
     except InstallError as error:
-        if os.path.isdir(os.path.join(cwd, text)) and not text.startswith("./"):
+        here = os.path.join(cwd, text)
+        if (os.path.isdir(here) or is_archive_file(here)) and not text.startswith("./"):
+            what = "folder" if os.path.isdir(here) else "file"
             raise InstallError(
-                str(error), hint=f"write {quoted(f'./{text}', PATH_LIMIT)} for the folder here"
+                str(error), hint=f"write {quoted(f'./{text}', PATH_LIMIT)} for the {what} here"
             ) from None
         raise
     if source.kind == "folder":
         return source.with_changes(url=os.path.normpath(os.path.join(cwd, expand_home(source.url, home))))
-    if source.kind == "git" and ":" not in text and os.path.isdir(os.path.join(cwd, text)):
-        message = f"{quoted(text)} is a folder here, and may be a repository on GitHub too"
-        raise InstallError(message, hint=f"write `./{text}` for the folder, or `https://github.com/{text}`")
+    here = os.path.join(cwd, text)
+    if source.kind == "git" and ":" not in text and (os.path.isdir(here) or is_archive_file(here)):
+        what = "folder" if os.path.isdir(here) else "file"
+        message = f"{quoted(text)} is a {what} here, and may be a repository on GitHub too"
+        raise InstallError(message, hint=f"write `./{text}` for the {what}, or `https://github.com/{text}`")
     return source
 
 
@@ -245,7 +249,8 @@ def _without_copies(skills: Sequence[FetchedSkill], opened: OpenStore) -> list[t
 
 def link_target(source: Source, skill: FetchedSkill, stored: StoredTree) -> str:
     """Return what the link of an installed skill leads to: the skill in a folder source, or in the store."""
-    return os.path.join(source.url, skill.path).rstrip("/") if source.kind == "folder" else stored.folder
+    is_folder = source.kind == "folder" and not is_archive_file(source.url)
+    return os.path.join(source.url, skill.path).rstrip("/") if is_folder else stored.folder
 
 
 def describe_skill(item: Item, stored: StoredTree, lock: Lock, where: Installation) -> PlannedSkill:

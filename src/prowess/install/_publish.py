@@ -1,4 +1,4 @@
-"""Publish a skill where others can add it from: a registry or a bucket.
+"""Publish a skill where others can add it from: a registry, a bucket or a file.
 
 The skill is packed first, so that what is published is what was read and checked. Each kind of place has one module
 with a function `publish`.
@@ -14,7 +14,7 @@ from prowess._internal.frozen import Frozen
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.errors import ConfigError, InstallError
 from prowess.install.archive import pack_skill
-from prowess.install.sources import parse_source
+from prowess.install.sources import Source, has_archive_name, parse_source
 from prowess.skill import is_portable_name, load
 
 from ._secrets import check_secrets
@@ -23,11 +23,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from prowess.install.sources import Source
     from prowess.lock import Tree
     from prowess.skill import Skill
 
-_KINDS = {"oci": "sources.oci", "bucket": "sources.bucket"}
+_KINDS = {"oci": "sources.oci", "bucket": "sources.bucket", "folder": "sources.archive_file"}
 """Each kind of place, and the module whose `publish` writes there."""
 
 
@@ -41,6 +40,8 @@ class PackedSkill(Frozen):
     """Tar with gzip, with everything below a folder of the skill's name."""
     folder: str
     """From which it was read."""
+    original: bytes = b""
+    """The `.skill` or `.zip` file from which it was read; empty if it was not one, or has more than the skill."""
 
 
 class Publication(Frozen):
@@ -76,7 +77,7 @@ class Published(Frozen):
     reference: str
     """A source that names exactly this content."""
     digest: str
-    """Of the manifest in a registry, of the archive in a bucket."""
+    """Of the manifest in a registry, of the archive in a bucket or a file."""
     tags: tuple[str, ...]
     """The names that lead to it now."""
     size: int
@@ -89,16 +90,17 @@ def parse_destination(text: str) -> Source:
     """Return where a skill is published.
 
     Raises:
-        ConfigError: it is not a registry or a bucket.
+        ConfigError: it is not a registry, a bucket, or a file that is called like an archive.
     """
     try:
-        place = parse_source(text)
+        is_file = "://" not in text and has_archive_name(text)
+        place = Source(kind="folder", url=os.path.expanduser(text), text=text) if is_file else parse_source(text)
     except InstallError as error:
         if "://" in text:
             raise ConfigError(str(error), hint=error.hint) from None
         place = None
-    if place is None or place.kind not in _KINDS:
-        hint = "write `oci://REGISTRY/REPOSITORY:TAG`, `s3://BUCKET/PATH` or `file:///FOLDER`"
+    if place is None or place.kind not in _KINDS or (place.kind == "folder" and not has_archive_name(place.url)):
+        hint = "write `oci://REGISTRY/REPOSITORY:TAG`, `s3://BUCKET/PATH`, `file:///FOLDER` or `./NAME.skill`"
         raise ConfigError(f"nothing can be published to {quoted(text, PATH_LIMIT)}", hint=hint)
     if place.skill is not None or (place.ref or "").startswith("sha256:"):
         hint = "the skill is named by its folder, and the digest follows from its files"

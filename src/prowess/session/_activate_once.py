@@ -32,7 +32,7 @@ def activate_once(catalog: Catalog, name: str, arguments: str | None = None) -> 
     skill = load(entry.path, real=entry.real)
     needs = skill.requirements
     notes: tuple[str, ...] = ()
-    if needs.env or needs.bins or needs.packages:
+    if any(needs.as_dict().values()):
         from prowess.skill import find_missing
 
         notes = tuple(missing.message for missing in find_missing(needs))

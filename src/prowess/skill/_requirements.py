@@ -1,9 +1,9 @@
 """Find the requirements of a skill that this machine does not meet.
 
-The rules are those of InitRunner (`requires.env`, `requires.bins`) and of UAAPS (`compatibility.requires`, here also
-`requires.packages`, a list of Python requirements, PEP 508). Nothing is imported, installed or run: variables and PATH
-are looked up, and versions come from the metadata of the installed packages. The packages of an extra
-(`pypdf[crypto]`) are not checked.
+The rules are those of InitRunner (`requires.env`, `requires.bins`), of OpenClaw (`metadata.openclaw.requires`) and of
+UAAPS (`compatibility.requires`, here also `requires.packages`, a list of Python requirements, PEP 508). Nothing is
+imported, installed or run: variables and PATH are looked up, and versions come from the metadata of the installed
+packages. The packages of an extra (`pypdf[crypto]`) are not checked.
 """
 
 from __future__ import annotations
@@ -44,12 +44,15 @@ def find_missing(requirements: Requirements, *, env: Mapping[str, str] | None = 
     return (
         *_missing_variables(dict.fromkeys(requirements.env), env),
         *_missing_programs(dict.fromkeys(requirements.bins), env),
+        *_missing_alternatives([*dict.fromkeys(requirements.any_bins)], env),
         *_missing_packages(dict.fromkeys(requirements.packages)),
     )
 
 
 _MAX_NAME = 255
 """Characters of the name of a variable or program; no system allows more."""
+_MAX_ALTERNATIVES = 5
+"""Programs that a message names, of which one is enough."""
 _MAX_REQUIREMENT = 1000
 """Characters of a Python requirement; real ones are shorter, and parsing takes quadratic time."""
 
@@ -80,6 +83,15 @@ def _missing_programs(names: dict[str, None], env: Mapping[str, str]) -> Iterato
             message = f"the program {quoted(name)} is not on PATH"
             hint = f"install {quoted(name)}, or add its folder to PATH"
             yield MissingRequirement(kind="bin", name=name, message=message, hint=hint)
+
+
+def _missing_alternatives(names: list[str], env: Mapping[str, str]) -> Iterator[MissingRequirement]:
+    """Yield what is missing if none of these programs is there."""
+    missing = [*_missing_programs(dict.fromkeys(names), env)]
+    if names and len(missing) == len(names):
+        first = ", ".join(map(quoted, names[:_MAX_ALTERNATIVES]))
+        message, hint = f"none of the programs {first} is on PATH", f"install one of them, such as {quoted(names[0])}"
+        yield MissingRequirement(kind="bin", name=names[0], message=message, hint=hint)
 
 
 def _on_path(name: str, folders: str) -> bool:

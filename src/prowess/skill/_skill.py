@@ -49,12 +49,15 @@ class Requirements(Frozen):
     """Environment variables that must be set and not empty."""
     bins: tuple[str, ...] = ()
     """Programs that must be on PATH."""
+    any_bins: tuple[str, ...] = ()
+    """Programs of which one must be on PATH."""
     packages: tuple[str, ...] = ()
     """Python requirements of `requires: {packages: [...]}`, and of `compatibility: {requires: [...]}` of UAAPS."""
 
     def as_dict(self) -> dict[str, list[str]]:
         """Return the requirements in the shape of `--json`."""
-        return {"env": list(self.env), "bins": list(self.bins), "packages": list(self.packages)}
+        some = {"any_bins": list(self.any_bins)} if self.any_bins else {}
+        return {"env": list(self.env), "bins": list(self.bins), **some, "packages": list(self.packages)}
 
 
 class Skill(Frozen, not_compared=("path", "fields", "findings", "document"), extra_slots=("_checked",)):
@@ -153,8 +156,9 @@ def from_document(document: Document, path: str | None = None) -> Skill:
     values = {key: field.value for key, field in document.fields.items()}
     if "allowed_tools" in values and "allowed-tools" not in values:
         values["allowed-tools"] = values.pop("allowed_tools")
+    metadata = _take_mapping(values, "metadata")
     return Skill(
-        metadata=_take_mapping(values, "metadata"),
+        metadata=metadata,
         tools=_take_tools(values),
         name=_take_text(values, "name"),
         description=_take_text(values, "description"),
@@ -168,7 +172,7 @@ def from_document(document: Document, path: str | None = None) -> Skill:
         model=_take_text(values, "model"),
         argument_hint=_take_text(values, "argument-hint"),
         paths=_take_texts(values, "paths", _split_commas),
-        requirements=_take_requirements(values),
+        requirements=_take_requirements(values, metadata),
         extra=values,
         body=document.body,
         path=path,
@@ -233,8 +237,8 @@ def _take_tools(values: dict[str, Value]) -> tuple[Mapping[str, Value], ...] | s
     return ()
 
 
-def _take_requirements(values: dict[str, Value]) -> Requirements:
-    """Take `requires:` and the map form of `compatibility:`, unless they have another form."""
+def _take_requirements(values: dict[str, Value], metadata: Mapping[str, Value]) -> Requirements:
+    """Take `requires:` and the map form of `compatibility:`, unless they have another form; read those of OpenClaw."""
     found: dict[str, tuple[str, ...]] = {}
     requires = values.get("requires")
     if isinstance(requires, Mapping) and requires.keys() <= {"env", "bins", "packages"}:
@@ -248,7 +252,25 @@ def _take_requirements(values: dict[str, Value]) -> Requirements:
         if required is not None:
             found["packages"] = (*found.get("packages", ()), *required)
             del values["compatibility"]
+    for key, names in _openclaw_requirements(metadata):
+        found[key] = tuple(dict.fromkeys((*found.get(key, ()), *names)))
     return Requirements(**found)
+
+
+_OPENCLAW_KEYS = {"env": "env", "bins": "bins", "anyBins": "any_bins"}
+"""What OpenClaw requires of the machine, and the fields here; docs.openclaw.ai/tools/skills, "Gating" (2026-11). Its
+`config` is about the settings of OpenClaw itself."""
+
+
+def _openclaw_requirements(metadata: Mapping[str, Value]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the requirements in `metadata.openclaw.requires`; what has another form is left out."""
+    own = metadata.get("openclaw")
+    requires = own.get("requires") if isinstance(own, Mapping) else None
+    if isinstance(requires, Mapping):
+        for key, field in _OPENCLAW_KEYS.items():
+            names = _text_list(requires.get(key))
+            if names:
+                yield field, names
 
 
 def _text_list(value: Value | None) -> tuple[str, ...] | None:

@@ -1,14 +1,15 @@
-"""prowess publish: publish a skill to a registry or a bucket."""
+"""prowess publish: publish a skill to a registry or a bucket, or as a file."""
 
 from __future__ import annotations
 
 import os
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from urllib.parse import unquote
 
-from prowess._internal.files import SKILL_FILE
+from prowess._internal.files import SKILL_FILE, is_inside, real_path
 from prowess._internal.text import neutral, quoted
 from prowess.checks import absolute_paths, report
+from prowess.cli._archives import say_of_archives
 from prowess.cli._commands import FAILED
 from prowess.cli._files import place_to_write
 from prowess.cli._output import (
@@ -34,20 +35,21 @@ if TYPE_CHECKING:
 
     from prowess.checks import Report
     from prowess.cli._parser import Arguments, Parser
-    from prowess.install import PackedSkill, Published, SignWith
+    from prowess.install import PackedSkill, Published, SignWith, Source
 
 EPILOG = """\
 DEST is oci://REGISTRY/REPOSITORY or oci://REGISTRY/REPOSITORY:TAG. Without a tag it is the `version` in the metadata of
 the skill, or `latest`. The skill is checked first, and errors end the command before anything is sent. The same skill
 has the same digest on every machine. Credentials are those of `docker login` or `podman login`. DEST can also be a
 bucket, s3://BUCKET/PATH, gs://, az:// or file:///FOLDER, with credentials from the variables of its cloud; there the
-skill is NAME.tar.gz, and tags do not exist.
+skill is NAME.tar.gz, and tags do not exist. NAME.skill and NAME.zip are files.
 Exit codes: 0 published, or there already; 1 errors found, or not published."""
 
 
 def options(parser: Parser) -> None:
     """Add the command's options."""
-    parser.argument("skill", "SKILL", "the skill: its folder, or its name as `prowess list` shows it")
+    skill = "the skill: its folder, its name as `prowess list` shows it, or a file `.skill` or `.zip`"
+    parser.argument("skill", "SKILL", skill)
     parser.argument("dest", "DEST", "where to publish it")
     parser.values("--tag", "TAG", "a further name for it (repeatable)")
     parser.values(
@@ -74,11 +76,33 @@ def run(args: Arguments) -> Result:
         ConfigError: the destination or a file with credentials is invalid.
         InstallError: the destination refuses the skill, or a file of it cannot be published.
     """
-    from prowess.install import Publication, parse_destination, prepare_skill, publish_skill, signed_copy
+    from prowess.install import parse_destination
 
-    skill = _folder_of(args.skill)
     sign_with = _sign_with(args)
     place = parse_destination(args.dest)
+    with _skill_of(args.skill) as (skill, original, archives):
+        is_copy = sign_with is None and place.kind == "folder"
+        result = _publish(args, place, skill, original if is_copy else b"", sign_with)
+        return say_of_archives(result, archives, real_path("."))
+
+
+def _publish(args: Arguments, place: Source, skill: str, original: bytes, sign_with: SignWith | None) -> Result:
+    """Check, pack and publish the skill of a folder.
+
+    Args:
+        args: of the command.
+        place: where to publish.
+        skill: its folder.
+        original: the archive that contains it alone, if it is published as an archive too.
+        sign_with: how it is signed.
+    """
+    from prowess.install import Publication, prepare_skill, publish_skill, signed_copy
+
+    if place.kind == "folder":
+        place_to_write("DEST", place.url, [skill])
+        if is_inside(real_path(place.url), real_path(skill)):
+            message = f"{neutral(args.dest)} would be a file of the skill itself"
+            raise ConfigError(message, hint="write it beside the folder of the skill")
     if place.url.startswith("file://"):
         place_to_write("DEST", unquote(place.url.removeprefix("file://")), [skill])
     progress = ProgressLine()
@@ -95,7 +119,7 @@ def run(args: Arguments) -> Result:
         return ask(f"{neutral(place.url)} has other content under {quoted(tag)}; move it?")
 
     with nullcontext(skill) if sign_with is None else signed_copy(skill, sign_with) as folder:
-        packed = prepare_skill(folder, filter(None, args.force))
+        packed = prepare_skill(folder, filter(None, args.force)).with_changes(original=original)
     if not args.json:
         files = [f"  {neutral(file.path)} ({format_size(file.size)})" for file in packed.tree.files]
         print_stderr("\n".join([f"files of {quoted(packed.name)}:", *files]))
@@ -113,6 +137,27 @@ def run(args: Arguments) -> Result:
     finally:
         progress.clear()
     return Result(lambda: _as_dict(packed, published, checked), _text(packed, published, checked))
+
+
+@contextmanager
+def _skill_of(reference: str) -> Iterator[tuple[str, bytes, dict[str, str]]]:
+    """Yield the folder of the skill that an argument names.
+
+    If that is an archive, also its bytes if it contains nothing else, and its path by the folder with its content.
+
+    Raises:
+        InstallError: an archive is damaged, or has not one skill.
+    """
+    from prowess.install import is_archive_file, read_archive, skill_in, unpacked_archive
+
+    if not is_archive_file(reference):
+        yield _folder_of(reference), b"", {}
+        return
+    data = read_archive(reference)
+    with unpacked_archive(reference, data) as folder:
+        skill = skill_in(folder, reference)
+        is_alone = os.path.dirname(skill) == folder and os.listdir(folder) == [os.path.basename(skill)]
+        yield skill, data if is_alone else b"", {folder: real_path(reference)}
 
 
 def _folder_of(reference: str) -> str:

@@ -6,6 +6,7 @@ import os
 import sys
 
 from prowess._internal.files import SKILL_FILE, real_path
+from prowess._internal.frozen import EMPTY
 from prowess._internal.inside import OutsideError, real_output_path
 from prowess._internal.text import describe_os_error, neutral
 from prowess.checks import (
@@ -52,7 +53,7 @@ from prowess.visibility import InstalledSkills, named_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from prowess.checks import Accepted
     from prowess.cli._parser import Arguments, Parser
@@ -71,7 +72,8 @@ def options(parser: Parser) -> None:
     parser.argument(
         "path",
         "PATH",
-        "a SKILL.md, a single-file skill NAME.md, the folder of a skill, or a folder that contains skills "
+        "a SKILL.md, a single-file skill NAME.md, the folder of a skill, a folder that contains skills, or a file "
+        "`.skill` or `.zip` "
         "(default: every skill of the repository, and those that agents find from here)",
         nargs="*",
     )
@@ -117,6 +119,8 @@ def run(args: Arguments) -> Result | int:
         print_lines([""])
         args.select = [code]
     question, hosts = question_from_args(args), chosen_hosts(args)
+    if any(path.lower().endswith((".skill", ".zip")) for path in args.path):
+        return _check_archives(args, hosts, question)
     # A fix changes what is checked, and lines for GitHub must not be mistaken for data.
     if args.path or args.fix or args.baseline is not None or args.format == "github":
         return _check(args, hosts, question, Filesystem())
@@ -125,7 +129,26 @@ def run(args: Arguments) -> Result | int:
     return print_for_question(args, question, purpose, lambda *recorded: _check(args, hosts, *recorded))
 
 
-def _check(args: Arguments, hosts: tuple[list[str], str | None], question: Question, filesystem: Filesystem) -> Result:
+def _check_archives(args: Arguments, hosts: tuple[list[str], str | None], question: Question) -> Result:
+    """Check paths of which some are called like archives."""
+    from prowess.cli._archives import say_of_archives, unpacked_paths
+
+    with unpacked_paths(absolute_paths(args.path, args.cwd or ".")) as (paths, archives):
+        if archives and args.fix:
+            hint = "unpack it, fix the folder, and publish it again: `prowess publish FOLDER NAME.skill`"
+            raise ConfigError(f"cannot fix {neutral(args.path[0])}: it is an archive", hint=hint)
+        args.path = paths if archives else args.path
+        result = _check(args, hosts, question, Filesystem(), archives)
+        return say_of_archives(result, archives, real_path(args.cwd or "."))
+
+
+def _check(
+    args: Arguments,
+    hosts: tuple[list[str], str | None],
+    question: Question,
+    filesystem: Filesystem,
+    archives: Mapping[str, str] = EMPTY,
+) -> Result:
     """Return the report, after fixing the files if that is asked for.
 
     Args:
@@ -133,6 +156,7 @@ def _check(args: Arguments, hosts: tuple[list[str], str | None], question: Quest
         hosts: the agents, and a note about them.
         question: where they are started.
         filesystem: what was read so far.
+        archives: by the folder of what is in it, each archive that is checked.
     """
     cwd, home = filesystem.real(args.cwd or "."), filesystem.real(args.home or os.path.expanduser("~"))
     base = git_root(cwd, filesystem=filesystem) or cwd
@@ -153,6 +177,7 @@ def _check(args: Arguments, hosts: tuple[list[str], str | None], question: Quest
         advise=True,
     )
     result = _with_evals(result, filesystem)
+    result = _of_archives(result, archives)
     progress.clear()
     failing = (Severity.ERROR, Severity.WARNING) if args.strict else (Severity.ERROR,)
     accepted = accept_findings(
@@ -179,6 +204,22 @@ def _check(args: Arguments, hosts: tuple[list[str], str | None], question: Quest
         FAILED if has_failed else OK,
         () if args.quiet else [*notes, *([Message(NO_SKILLS_HINT)] if is_empty else [])],
     )
+
+
+def _of_archives(result: Report, archives: Mapping[str, str]) -> Report:
+    """Return a report whose files are called by the archive that they are in, as in the next check."""
+    found, skills = [*result.findings], [*result.skills]
+    for folder, archive in archives.items():
+        found = [
+            item.with_changes(
+                path=item.path and item.path.replace(folder, archive),
+                message=item.message.replace(folder, archive),
+                hint=item.hint and item.hint.replace(folder, archive),
+            )
+            for item in found
+        ]
+        skills = [path.replace(folder, archive) for path in skills]
+    return result.with_changes(findings=tuple(found), skills=tuple(skills)) if archives else result
 
 
 def _with_evals(result: Report, filesystem: Filesystem) -> Report:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 
-from prowess._internal.files import SKILL_FILE, skill_files
+from prowess._internal.files import SKILL_FILE, real_path, skill_files
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral
 from prowess.catalog import with_digest
 from prowess.checks import check_file, entry_findings, evaluate_path
+from prowess.cli._archives import say_of_archives, unpacked_paths
 from prowess.cli._arguments import catalog_from_args
 from prowess.cli._output import (
     Result,
@@ -42,7 +43,9 @@ _ROLE_SUFFIXES = (".yaml", ".yml")
 
 def options(parser: Parser) -> None:
     """Add the command's options."""
-    skill = "a skill: its name, `scope:name`, `package:name`, the start of its digest, or its path"
+    skill = (
+        "a skill: its name, `scope:name`, `package:name`, the start of its digest, its path, or a `.skill` or `.zip`"
+    )
     parser.argument("skill", "NAME|PATH", f"{skill}; or the path of a role (`.yaml`, `.yml`)")
     parser.add_json()
     parser.discovery()
@@ -52,8 +55,14 @@ def run(args: Arguments) -> Result:
     """Return one skill, or a role."""
     if args.skill.lower().endswith(_ROLE_SUFFIXES):
         return _role(args)
-    details = _load_details(catalog_from_args(args, reference=args.skill), args.skill)
-    return Result(details.as_dict, _text(details))
+    path = os.path.abspath(os.path.join(args.cwd or "", os.path.expanduser(args.skill)))
+    with unpacked_paths([path]) as (paths, archives):
+        if archives:
+            from prowess.install import skill_in
+
+            args.skill = skill_in(paths[0], args.skill)
+        details = _load_details(catalog_from_args(args, reference=args.skill), args.skill)
+        return say_of_archives(Result(details.as_dict, _text(details)), archives, real_path(args.cwd or "."))
 
 
 def _role(args: Arguments) -> Result:

@@ -15,5 +15,13 @@ if TYPE_CHECKING:
     )
     from ._folder import find_skills as find_skills
     from ._source import Source as Source, parse_source as parse_source
+    from .archive_file import (
+        has_archive_name as has_archive_name,
+        is_archive_file as is_archive_file,
+        read_archive as read_archive,
+        skill_in as skill_in,
+        unpack_file as unpack_file,
+        unpacked_archive as unpacked_archive,
+    )
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports()

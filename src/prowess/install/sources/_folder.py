@@ -1,4 +1,4 @@
-"""Fetch skills from a folder of this machine.
+"""Fetch skills from a folder of this machine, or from a `.skill` or `.zip` file.
 
 A skill is copied into the store's temporary folder while it is read for its digest, each file opened from the
 descriptor of its folder and never through a link.
@@ -19,6 +19,7 @@ from prowess.lock import copy_tree
 from prowess.skill import load
 
 from ._fetched import MAX_SKILLS, Fetched, FetchedSkill, resolve_names
+from .archive_file import is_archive_file, unpack_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,12 +35,14 @@ _MAX_BYTES = 1 << 30
 
 
 def fetch(wanted: Wanted) -> Fetched:
-    """Copy the skills of a folder, each without its repository.
+    """Copy the skills of a folder or an archive, each without its repository.
 
     Raises:
         InstallError: the folder cannot be read.
     """
     top = wanted.source.url
+    if is_archive_file(top):
+        top = unpack_file(top, wanted.opened.new_folder())
     if not os.path.isdir(top):
         problem = "is not a folder" if os.path.lexists(top) else "does not exist"
         raise InstallError(f"the folder {quoted(top, PATH_LIMIT)} {problem}", hint="check the path")
