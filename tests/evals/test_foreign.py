@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.cli import main
+from support.recorded import calls, claude, offers, returns, says, uses
 from support.recorded_evals import record
 from support.skills import skill
 
@@ -120,6 +121,11 @@ def test_what_cannot_be_matched_is_counted(run: Callable[..., Output], tmp_path:
     ]
 
 
+def answers(text: str) -> dict[str, Any]:
+    """Return the record of an answer of Claude Code."""
+    return {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "text", "text": text}]}}
+
+
 def vally(variant: str, number: int, output: str, **more: Any) -> dict[str, Any]:
     """Return a line of `results.jsonl`."""
     call = {"toolName": "Bash", "toolCallId": "c", "arguments": {"command": "ls"}}
@@ -147,6 +153,30 @@ def test_results_of_vally_are_judged(run: Callable[..., Output], tmp_path: Path)
     assert data["runs"] == {"done": 13, "failed": 1}
     assert data["helps"]["measures"]["time"]["medians"] == [1.5, 1.5]
     assert data["helps"]["measures"]["tokens"]["medians"] == [55, 55]
+
+
+def test_sessions_of_claude_code_are_judged(run: Callable[..., Output], tmp_path: Path) -> None:
+    """The arm is that of the skills which a session was offered; sub-agents are a part of their session."""
+    for number in range(14):
+        has_skill = number % 2 == 0
+        records = [
+            says(prompt_of(number // 2)),
+            offers(**({"greet": "Greets.", "csv": "Reads."} if has_skill else {"csv": "Reads."})),
+            *(uses("greet", "/home/ada/.claude/skills/greet") if has_skill else []),
+            calls("Bash", "t9", command="ls"),
+            returns("t9", "a"),
+            answers("good day" if has_skill else "hi"),
+        ]
+        claude(tmp_path / "home", records, session=f"s{number}")
+    folder = tmp_path / "home/.claude/projects"
+    (folder / "-work/s0/subagents").mkdir(parents=True)
+    (folder / "-work/s0/subagents/agent-1.jsonl").write_text(json.dumps(says("Do a part")) + "\n")
+    code, output, errors = run("greet", "--replay", str(folder), "--json")
+    assert code == 0
+    data = json.loads(output)
+    assert data["helps"]["pairs"] == {"won": 7, "lost": 0, "tied": 0}
+    assert data["exposure"] == {"installed": 7, "offered": 7, "used": 7}
+    assert errors == "14 runs found\n"
 
 
 def test_a_folder_without_trajectories_of_the_cases_has_no_verdict(run: Callable[..., Output], tmp_path: Path) -> None:

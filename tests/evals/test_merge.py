@@ -79,6 +79,15 @@ def test_parts_that_do_not_belong_together_are_refused(run: Callable[..., Output
     assert "`--shard` needs `--out`" in run(*RUN, "true", "--shard", "1/2")[2]
 
 
+def test_a_merge_that_was_killed_begins_again(run: Callable[..., Output], tmp_path: Path) -> None:
+    record(tmp_path, tmp_path / "run1", runs=1, most=12)
+    for name in ("cases/0/given.txt", "runs/00000-with/run.json"):
+        (tmp_path / "merged" / name).parent.mkdir(parents=True)
+        (tmp_path / "merged" / name).write_text("half")
+    assert run("merge", "run1", "--out", "merged")[0] == 0
+    assert content(tmp_path / "merged") == content(tmp_path / "run1")
+
+
 def test_runs_are_graded_again_without_running(run: Callable[..., Output], tmp_path: Path) -> None:
     """By the same graders the same; by others, as if they had been there. Files of a case count too."""
     record(tmp_path, tmp_path / "run1", runs=1, command=HELPS)

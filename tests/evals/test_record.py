@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from prowess.cli import main
-from prowess.evals import _record, _recorded, read_record
+from prowess.evals import Command, _record, _recorded, read_record
 from prowess.evals._plan import pairs_of
 from support.recorded_evals import AGENT, SKILL, content, edit, greet, record
 
@@ -93,6 +96,58 @@ def test_an_evaluation_goes_on_where_it_stopped(run: Callable[..., Output], tmp_
     assert run("--resume", "part")[0] == 0
     assert len(log.read_text().splitlines()) == 10 + 1 + 14
     assert content(tmp_path / "part") == content(tmp_path / "whole")
+
+
+def test_a_record_that_cannot_be_written_goes_on_later(
+    run: Callable[..., Output], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full disk ends the evaluation, and so does Ctrl-C; the runs that are there stay."""
+    write, left = _record.write_synced, [9]
+
+    def fill(path: str, data: bytes) -> None:
+        if not left[0]:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        left[0] -= "runs" in path
+        write(path, data)
+
+    run(*RUN, "--out", "whole")
+    with monkeypatch.context() as patch:
+        patch.setattr(_record, "write_synced", fill)
+        code, output, errors = run(*RUN, "--out", "run1")
+    assert (code, output) == (2, "")
+    assert "no space left on device" in errors.lower()
+    assert "free disk space" in errors
+    with monkeypatch.context() as patch:
+        patch.setattr(Command, "run", interrupt)
+        code, _, errors = run("--resume", "run1")
+    assert code == 130
+    assert "go on with `prowess eval --resume run1`" in errors
+    assert run("--resume", "run1")[0] == 0
+    assert content(tmp_path / "run1") == content(tmp_path / "whole")
+
+
+def interrupt(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_nothing_of_a_model_is_loaded_for_a_record(recorded: Path) -> None:
+    """Neither a network nor a key is needed."""
+    unwanted = ("socket", "ssl", "asyncio", "pydantic_ai", "prowess.net", "prowess.agent", "prowess.adapters")
+    program = f"import sys\nfrom prowess.cli import main\ncode = main(['eval', '--replay', {str(recorded)!r}])\n"
+    program += f"print([name for name in {unwanted!r} if name in sys.modules], code, file=sys.stderr)"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stderr.splitlines()[-1] == "[] 0"
+
+
+def test_a_damaged_run_is_named_when_an_evaluation_goes_on(run: Callable[..., Output], tmp_path: Path) -> None:
+    """Without its folder it runs again."""
+    run(*RUN, "--max-runs", "4", "--out", "run1")
+    (tmp_path / "run1/runs/00001-with/trajectory.json").write_text("{}")
+    code, _, errors = run("--resume", "run1")
+    assert code == 2
+    assert "00001-with/trajectory.json` is damaged" in errors
+    shutil.rmtree(tmp_path / "run1/runs/00001-with")
+    assert run("--resume", "run1")[0] == 0
 
 
 def test_a_changed_skill_ends_its_record(run: Callable[..., Output], tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 """Judge trajectories that others recorded: find the case and the arm of each, and grade it by what it shows.
 
-They are files of ATIF, such as a job of Harbor has them, and the `results.jsonl` of Vally. The case is found by the
-prompt, the arm by the names of the folders (`with_skill`, `baseline`) or else by whether the skill was there. What
-files a run wrote is not known, so graders of files say nothing.
+They are files of ATIF, such as a job of Harbor has them, `results.jsonl` of Vally, and sessions of Claude Code. The
+case is found by the prompt, the arm by the names of the folders (`with_skill`, `baseline`) or else by whether the skill
+was there. What files a run wrote is not known, so graders of files say nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from prowess._internal.files import UnreadableError
 from prowess._internal.frozen import Frozen
-from prowess.trajectory import UnreadableSessionError, read_trials, session_parts, trajectory_at
+from prowess.trajectory import UnreadableSessionError, read_session, read_trials, session_parts, trajectory_at
 
 from ._grade import grade_all
 from ._place import Place, Ran
@@ -27,6 +27,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
+
+    from prowess.trajectory import RecordedSession
 
     from ._cases import Evals, Grader
     from ._plan import Plan
@@ -88,11 +90,9 @@ def _match_all(
     for number, case in enumerate(evals.cases):
         text = _normal(case.prompt)
         prompts[text] = None if text in prompts else number
-    for names, value in _trajectories(folder, left_out):
-        found = value.get("steps")
-        steps = [step for step in found if isinstance(step, dict)] if isinstance(found, list) else []
-        place, ran = _case_of(steps, prompts), _ran_of(value, steps, evals)
-        arm = _arm_of(names, ran)
+    for trajectory in _trajectories(folder, left_out):
+        place, ran = _case_of(trajectory.own_steps, prompts), _ran_of(trajectory, evals)
+        arm = _arm_of(trajectory.names, ran)
         if place is None:
             left_out["of no case, by what was asked"] += 1
         elif arm is None:
@@ -115,29 +115,64 @@ def _in_pairs(plan: Plan, used: Sequence[int], by_place: Mapping[tuple[int, int]
         rounds[pair.case] += 1
 
 
-def _trajectories(folder: str, left_out: Counter[str]) -> Iterator[tuple[list[str], dict[str, Any]]]:
-    """Yield the trajectories in a folder: the names on the way to it, and what it has."""
+class _Trajectory(Frozen):
+    """What some file says of one run."""
+
+    names: Sequence[str]
+    """Of the folders on the way to it."""
+    sessions: Sequence[RecordedSession]
+    steps: Sequence[Mapping[str, Any]]
+    own_steps: Sequence[Mapping[str, Any]]
+    """Without those of sub-agents."""
+    cost: float | None = None
+    failed: bool = False
+    seconds: float = 0.0
+    """0 if it is unknown."""
+
+
+def _trajectories(folder: str, left_out: Counter[str]) -> Iterator[_Trajectory]:
+    """Yield the trajectories in a folder; links are not followed."""
     count = 0
     for inner, folders, names in os.walk(folder):
-        folders.sort()
+        folders[:] = sorted(name for name in folders if name != "subagents")
         # Harbor has the parts of a long conversation beside all of it.
-        named = ["trajectory.json"] if "trajectory.json" in names else sorted(names)
-        for name in named:
+        for name in ["trajectory.json"] if "trajectory.json" in names else sorted(names):
             path = os.path.join(inner, name)
             way = os.path.relpath(path, folder).split(os.sep)
             if (count := count + 1) > _MOST_FILES:
                 return
             try:
                 if name == "results.jsonl":
-                    yield from (([*way, variant], value) for variant, value in read_trials(path))
-                elif name.endswith(".json") and (value := trajectory_at(path)) is not None:
-                    yield way, value
+                    yield from (_of_value(value, [*way, variant]) for variant, value in read_trials(path))
+                elif name.endswith(".jsonl"):
+                    sessions, steps = read_session("claude-code", path, "")
+                    if steps:
+                        yield _Trajectory(names=way, sessions=sessions, steps=steps, own_steps=steps)
+                elif name.endswith(".json") and (found := trajectory_at(path)) is not None:
+                    yield _of_value(found, way)
             except (UnreadableSessionError, UnreadableError):
                 left_out["that cannot be read"] += 1
 
 
-def _ran_of(value: dict[str, Any], own_steps: Sequence[Mapping[str, Any]], evals: Evals) -> Ran:
+def _of_value(value: dict[str, Any], names: Sequence[str]) -> _Trajectory:
+    """Return what a trajectory of ATIF says."""
     sessions, steps, cost = session_parts(value, "trajectory", "")
+    own = value.get("steps")
+    extra = value.get("extra")
+    extra = extra if isinstance(extra, dict) else {}
+    milliseconds: Any = extra.get("milliseconds")
+    return _Trajectory(
+        names=names,
+        sessions=sessions,
+        steps=steps,
+        own_steps=[step for step in own if isinstance(step, dict)] if isinstance(own, list) else [],
+        cost=cost,
+        failed=extra.get("failed") is True,
+        seconds=milliseconds / 1000 if type(milliseconds) in (int, float) and 0 < milliseconds < 1e9 else 0.0,
+    )
+
+
+def _ran_of(trajectory: _Trajectory, evals: Evals) -> Ran:
     place = Place()
     place.name, place.skill = evals.name, evals.folder
     # Their paths are those of another machine, so the name of the skill counts.
@@ -146,18 +181,14 @@ def _ran_of(value: dict[str, Any], own_steps: Sequence[Mapping[str, Any]], evals
             activations=tuple(use.with_changes(path=None) for use in session.activations),
             catalog=session.catalog and tuple(offer.with_changes(path=None) for offer in session.catalog),
         )
-        for session in sessions
+        for session in trajectory.sessions
     ]
-    extra = value.get("extra")
-    extra = extra if isinstance(extra, dict) else {}
-    milliseconds: Any = extra.get("milliseconds")
     ran = Ran(
-        failure="it failed" if extra.get("failed") is True else "",
-        answer=final_answer(own_steps).encode("utf-8", "replace"),
-        cost=cost,
-        seconds=milliseconds / 1000 if type(milliseconds) in (int, float) and 0 < milliseconds < 1e9 else 0.0,
+        failure="it failed" if trajectory.failed else "",
+        answer=final_answer(trajectory.own_steps).encode("utf-8", "replace"),
+        seconds=trajectory.seconds,
     )
-    return with_steps(ran, named, steps, place)
+    return with_steps(ran, named, trajectory.steps, place).with_changes(cost=trajectory.cost)
 
 
 def _case_of(steps: Sequence[Mapping[str, Any]], prompts: Mapping[str, int | None]) -> int | None:

@@ -9,7 +9,7 @@ from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess.errors import ConfigError
 
 from ._plan import pairs_of
-from ._record import new_record, write_manifest, write_plan, write_synced
+from ._record import make_folders, new_record, write_manifest, write_plan, write_synced
 from ._recorded import CASES, RUNS, read_local, read_run_files, read_tree, run_name, time_digest
 from ._runs import outcome_of
 from ._statistics import is_shown_early
@@ -96,6 +96,7 @@ def write_record(
     """
     with new_record(folder, ()):
         try:
+            make_folders(folder)
             for path, data in read_tree(source.folder, [CASES]).items():
                 write_synced(os.path.join(folder, CASES, *path.split("/")), data)
             for (pair, arm), other in sorted(folders.items()):

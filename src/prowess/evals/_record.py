@@ -110,9 +110,7 @@ class Record:
             raise ConfigError(message, hint="remove it from the cases")
         with self._writing():
             self._remove_remnants()
-            for name in (CASES, RUNS):
-                remove_tree(os.path.join(self.folder, name))
-                os.mkdir(os.path.join(self.folder, name))
+            make_folders(self.folder)
             for number, files in enumerate(self._case_files):
                 for path, data in files.items():
                     write_synced(os.path.join(self.folder, CASES, str(number), *path.split("/")), data)
@@ -158,7 +156,10 @@ class Record:
         """
         if not os.path.isdir(os.path.join(self.folder, RUNS, run_name(self.plan, pair, arm))):
             return None
-        return read_one(self.folder, self.plan, self._pairs[pair], arm)[0]
+        try:
+            return read_one(self.folder, self.plan, self._pairs[pair], arm)[0]
+        except ConfigError as error:
+            raise ConfigError(str(error), hint="remove the folder of this run, and `--resume` runs it again") from None
 
     def add(self, run: Run, place: Place) -> Run:
         """Keep a run that has ended, with the files in its folder, and return it as `get` does.
@@ -356,6 +357,17 @@ def _locked(folder: str) -> Iterator[None]:
             message = f"another evaluation is running in {neutral(folder)}"
             raise ConfigError(message, hint="wait for it, or name another folder with `--out`")
         yield
+
+
+def make_folders(folder: str) -> None:
+    """Make the folders of a record, without what a start that was killed left in them.
+
+    Raises:
+        OSError: they cannot be made.
+    """
+    for name in (CASES, RUNS):
+        remove_tree(os.path.join(folder, name))
+        os.mkdir(os.path.join(folder, name))
 
 
 def write_plan(folder: str, plan: Plan, agent: Mapping[str, str], local: Mapping[str, object]) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         project_of as project_of,
         read_sessions as read_sessions,
     )
-    from ._records import read_steps as read_steps
+    from ._records import read_session as read_session, read_steps as read_steps
     from ._session import (
         Activation as Activation,
         FileRead as FileRead,

@@ -119,7 +119,7 @@ def read_sessions(
         for number, (path, state) in enumerate(waiting):
             if progress is not None:
                 progress(number, len(waiting))
-            rows[path] = state, marshal.dumps(_read_file(agent, path, question.home))
+            rows[path] = state, marshal.dumps(read_file_of(agent, path, question.home))
         for path, (_, data) in rows.items():
             found, problem = marshal.loads(data)  # noqa: S302 - the user's own file, and this Python has written it
             sessions += map(RecordedSession.from_row, found)
@@ -153,7 +153,7 @@ def _module(agent: str) -> Any:
     return sys.modules[name]
 
 
-def _read_file(agent: str, path: str, home: str) -> tuple[list[tuple[object, ...]], str | None]:
+def read_file_of(agent: str, path: str, home: str) -> tuple[list[tuple[object, ...]], str | None]:
     """Return the sessions of a file as rows, and what could not be read of it."""
     module = _module(agent)
     try:

@@ -1,6 +1,7 @@
 """Read the steps of the sessions in a home, with their texts: what the model said, which tools it called, and results.
 
-Prowess keeps no text of a user's sessions. This is for the home of one run of an eval, which is removed afterwards.
+Prowess keeps no text of a user's sessions. This is for the home of one run of an eval, which is removed afterwards, and
+for sessions that a user has an eval judge.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ import json
 
 from ._lines import Lines, at, objects_at, text_at
 from ._places import Unreadable, UnreadableSessionError, session_files
+from ._recording import read_file_of
+from ._session import RecordedSession
 from .atif import message_step
 
 TYPE_CHECKING = False
@@ -46,6 +49,28 @@ def read_steps(agent: str, question: Question) -> tuple[dict[str, Any], ...]:
             pass
         steps += reader.steps
     return tuple(steps)
+
+
+def read_session(agent: str, path: str, home: str) -> tuple[list[RecordedSession], tuple[dict[str, Any], ...]]:
+    """Return what a file of an agent's sessions says, and its steps as `read_steps` does.
+
+    Args:
+        agent: `claude-code` or `codex`.
+        path: of the file.
+        home: of the user whose session it is.
+
+    Raises:
+        UnreadableSessionError: it cannot be read.
+    """
+    rows, problem = read_file_of(agent, path, home)
+    if problem is not None and not rows:
+        raise UnreadableSessionError(problem)
+    reader, lines = _Reader(), Lines(path)
+    for line in lines:
+        if len(reader.steps) >= _MAX_STEPS:
+            break
+        _READERS[agent](lines.record(line), reader)
+    return [RecordedSession.from_row(row) for row in rows], tuple(reader.steps)
 
 
 class _Reader:

@@ -28,7 +28,6 @@ from prowess.evals import (
     Client,
     Command,
     Found,
-    Model,
     find_weaknesses,
     first_evals,
     judge_choices,
@@ -277,6 +276,8 @@ def _agent(args: Arguments) -> Agent | None:
         raise ConfigError("`--model` and `--via` exclude each other", hint="run one after the other")
     if args.model is None:
         return None if args.via is None else Client(args.via) if args.via in CLIENTS else Command(args.via)
+    from prowess.evals import Model  # which loads asyncio
+
     with OptionalExtra():
         return Model(args.model)
 
