@@ -111,7 +111,7 @@ GROUPS: Mapping[str, str] = {
 _NOT_LOADS: Mapping[str, tuple[str, ...]] = {
     "routes": (
         *("description-placeholder", "description-when", "description-what", "description-person"),
-        *("description-repeats", "description-general", "description-cut"),
+        *("description-repeats", "description-general", "description-cut", "skill-overlap", "skill-near-copy"),
     ),
     "files": (
         *("body-empty", "body-placeholder", "body-too-long", "body-alone", "path-windows", "path-author", "text-ages"),
@@ -239,6 +239,8 @@ CODES: Mapping[str, Code] = {
         ("name-shadowed", _I, _I, "another skill with the same name wins"),
         ("name-lookalike", _W, _W, "two names differ only in case or Unicode form"),
         ("skill-copy", _I, _I, "a skill is an exact copy of another"),
+        ("skill-overlap", _W, _W, "two skills claim the same requests"),
+        ("skill-near-copy", _W, _W, "a skill is a near copy of another"),
         ("copy-outdated", _W, _I, "a mounted copy is older than its source"),
         ("skill-limit", _W, _W, "there are more skills than the host loads"),
         ("host-disabled", _I, _I, "skills are switched off for this host"),

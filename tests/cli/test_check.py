@@ -181,9 +181,8 @@ def test_a_terminal_shows_the_first_of_each_kind(
     """With counts, in lines that fit it; `--full` and a pipe show all of them."""
     for number in range(10):
         name = f"release-notes-for-people-who-read-them-{number}"
-        write(
-            project, f".agents/skills/{name}/SKILL.md", f"---\nname: {name}\ndescription: Use: when due\n---\nDo it.\n"
-        )
+        text = f"---\nname: {name}\ndescription: Use: when kind{number}\n---\nDo it.\n"
+        write(project, f".agents/skills/{name}/SKILL.md", text)
     write(project, ".agents/skills/empty/SKILL.md", "---\nname: empty\ndescription:\n---\nDo it.\n")
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("NO_COLOR", "1")

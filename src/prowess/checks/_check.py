@@ -142,6 +142,7 @@ def report(
         for path in paths:
             checker.add_path(path)
     if not (asked := [*dict.fromkeys([*hosts, *agents])]):
+        checker.add_pairs(lambda _, __: True)
         return Report(skills=tuple(checker.skills), findings=checker.findings())
     from prowess.visibility import compare_catalogs, find_offer, misnamed_files
 
@@ -156,12 +157,26 @@ def report(
         filesystem=filesystem,
     )
     checker.add_comparison(comparison, question)
+    checker.add_pairs(_seen_together(comparison))
     return Report(
         skills=tuple(checker.skills),
         findings=checker.findings(),
         comparison=comparison,
         offer=find_offer(comparison, found),
     )
+
+
+def _seen_together(comparison: Comparison) -> Callable[[str, str], bool]:
+    """Return whether one agent sees two skills, or none sees either of them, as in a repository that offers them."""
+    seen = {
+        skill.path: {host for host, view in skill.views.items() if view.kind == "seen"} for skill in comparison.skills
+    }
+
+    def together(one: str, other: str) -> bool:
+        first, second = seen.get(one, set()), seen.get(other, set())
+        return bool(first & second) or not (first or second)
+
+    return together
 
 
 class _Checker:
@@ -246,6 +261,19 @@ class _Checker:
                     hint = None if loss.is_command else loss.cure
                     item = finding(code, loss.reason, path=skill.path, hint=hint)
                     known[code, None, None, loss.reason] = item.with_changes(severity=Severity.WARNING, agents=agents)
+
+    def add_pairs(self, together: Callable[[str, str], bool]) -> None:
+        """Add what is wrong between skills, and descriptions of words that most of the others have."""
+        if not self.advise:
+            return
+        from ._pairs import check_pairs
+
+        kept = (self.filesystem.kept.get(("compared", path)) for path in self.skills)
+        for rule in self.rules:
+            self.add(
+                apply_policy(check_pairs([item for item in kept if item is not None], together, self.filesystem), rule)
+            )
+            break
 
     def _forget_shadowing(self, copy: str, source: str) -> None:
         """Remove that an old copy and its source share a name: they are one skill."""

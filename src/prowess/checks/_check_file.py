@@ -32,6 +32,7 @@ from prowess.skill import (
 
 from ._files import SkillTexts, check_files
 from ._links import check_escaping_links
+from ._pairs import compared
 from ._routes import check_routes
 from ._scripts import check_scripts
 from ._text import check_text
@@ -201,6 +202,7 @@ def _advice(skill: Skill, hosts: Iterable[str] | None, filesystem: Filesystem) -
     key = "advice", path
     if key not in filesystem.kept:
         folder, texts = os.path.dirname(path), SkillTexts(skill, filesystem)
+        filesystem.kept["compared", path] = compared(skill)
         filesystem.kept[key] = (
             *check_text(skill, texts.sizes),
             *check_files(skill, texts, lambda inner: _is_there(folder, inner, filesystem)),

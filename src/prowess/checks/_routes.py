@@ -13,7 +13,7 @@ from functools import lru_cache
 from prowess._internal.text import quoted
 from prowess.findings import finding
 from prowess.hosts import TABLES, load_host
-from prowess.search import ordered_terms
+from prowess.search import generic_terms, languages_of, ordered_terms
 from prowess.skill import DESCRIPTION_PLACEHOLDER
 
 TYPE_CHECKING = False
@@ -76,15 +76,13 @@ def _check_words(
 ) -> Iterator[Finding]:
     """Check for words that say nothing of a subject, and for a missing `when`; at most one of them is reported."""
     words = text.split()
-    terms = description_terms(text) if len(words) <= _FEW else []
-    specific = [term for term in terms if term not in generic_terms() and term not in common]
-    named = set() if not terms else set(ordered_terms((skill.name or skill.folder).replace("-", " ").replace("_", " ")))
-    if terms and not specific:
-        words = [word for word in re.findall(r"[A-Za-z]+", text) if set(ordered_terms(word)) & set(terms)]
-        shown = ", ".join(quoted(word) for word in list(dict.fromkeys(map(str.lower, words)))[:_MAX_NAMED])
-        message = f"the description fits most requests: no word names a subject ({shown or quoted(text)})"
+    terms = _specific_terms(text, common) if len(words) <= _FEW else None
+    named = set(ordered_terms((skill.name or skill.folder).replace("-", " ").replace("_", " "))) if terms else set()
+    if terms is not None and not terms and (general := _words_with_terms(text)):
+        shown = ", ".join(quoted(word) for word in general[:_MAX_NAMED])
+        message = f"the description fits most requests: no word names a subject ({shown})"
         yield at_description("description-general", message, "name what the skill works on: files, tools, formats")
-    elif len(specific) > 1 and named.issuperset(specific):
+    elif terms and len(terms) > 1 and named.issuperset(terms):
         message = f"the description says no more than the name: {quoted(text)}"
         yield at_description("description-repeats", message)
     elif len(words) < _SHORT and not says_when(text):
@@ -161,14 +159,6 @@ def says_when(description: str) -> bool:
 
 # ── the language ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-_ENGLISH_WORDS = "a an the and or of for to in with from by on is are this that when use your you"
-_OTHER_WORDS = """
-    auf avec che com con dans das de del della der des di die du ein eine el em en et für gli het il la las le les los
-    met mit não para per por pour que se um uma una une und van voor von wenn
-"""
-_ENGLISH, _OTHER_LANGUAGES = frozenset(_ENGLISH_WORDS.split()), frozenset(_OTHER_WORDS.split())
-"""Small words of English, and of other languages."""
-
 
 def is_english(text: str) -> bool:
     """Return whether a text is in English, as far as its letters and its small words say."""
@@ -176,9 +166,7 @@ def is_english(text: str) -> bool:
         letters = [character for character in text if character.isalpha()]
         if sum(character.isascii() for character in letters) < 0.9 * len(letters):
             return False
-    words = re.findall(r"[^\W\d_]+", text.lower())
-    others = sum(word in _OTHER_LANGUAGES for word in words)
-    return others <= sum(word in _ENGLISH for word in words) or others < 2
+    return languages_of([text]) in ((), ("English",))
 
 
 # ── person ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -245,31 +233,19 @@ def says_only_when(description: str) -> bool:
 
 # ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-_GENERIC = """
-    able accomplish action activity add advanced advice agent ai all anything area assist assistance assistant
-    automate automatically basic best better capability change code coding command common complete complex
-    comprehensive create custom data day default deliver detail detailed develop developer development different do
-    easily easy effective effectively efficient efficiently enable engineering enhance ensure everything example expert
-    feature file find follow free full function functionality general generate generic good great guidance guide
-    guideline handle help helper helpful high idea implement important improve include information input instruction
-    intelligent issue item job kind language large level make manage many method model modern module multiple necessary
-    need new operation option organize other output overall part people perform person plan possible powerful practice
-    problem procedure process product production productive productivity professional program programming project
-    prompt proper provide purpose question quick quickly ready recommend related request require resource
-    response result right robust role run script service set several simple skill smart smooth software solution solve
-    special specialist specific standard start step stuff style sub success suggest suggestion support system task
-    technique technology thing tip tool topic type typical ultimate update use useful user utility valuable variety
-    various way work workflow write
-"""
-"""Words that say nothing of a subject; those in less than a hundredth of published descriptions are left out."""
+
+def _specific_terms(text: str, common: AbstractSet[str] = frozenset()) -> list[str]:
+    """Return the different terms of a description that name a subject."""
+    found = dict.fromkeys(ordered_terms(text, whole=False))
+    return [term for term in found if term not in generic_terms() and term not in common]
 
 
-@lru_cache(maxsize=1)
-def generic_terms() -> frozenset[str]:
-    """Return the terms that fit most requests, as the search stems them."""
-    return frozenset(ordered_terms(_GENERIC))
+def _words_with_terms(text: str) -> list[str]:
+    words = [word.lower() for word in re.findall(r"[A-Za-z]+", text) if ordered_terms(word)]
+    return list(dict.fromkeys(words))
 
 
-def description_terms(description: str) -> list[str]:
-    """Return the different terms of a description, as the search has them."""
-    return list(dict.fromkeys(ordered_terms(description[:_MAX_CHARS], whole=False)))
+def is_general(description: str, common: AbstractSet[str]) -> bool:
+    """Return whether a description says nothing but what most others of a catalog say, or what fits most requests."""
+    text = description[:_MAX_CHARS]
+    return len(text.split()) <= _FEW and not _specific_terms(text, common)

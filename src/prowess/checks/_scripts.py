@@ -44,7 +44,7 @@ def check_scripts(skill: Skill, texts: SkillTexts) -> Iterator[Finding]:
     """
     if skill.document is None or skill.document.frontmatter is None:
         return
-    commands = _named_commands(skill, texts.sizes)
+    commands = _named_commands(skill, texts)
     wrong = {path: problem for path in commands if (problem := _first_line_problem(texts.text(path) or ""))}
     for path, problem in wrong.items():
         message = f"the body runs {quoted(path, PATH_LIMIT)} as a command, which {problem}"
@@ -65,7 +65,7 @@ _FENCE = re.compile(r"^ {0,8}(`{3,}|~{3,})[ \t]*([\w+-]*)", re.MULTILINE)
 _SHELLS = ("bash", "sh", "shell", "zsh", "console", "shell-session", "terminal")
 
 
-def _named_commands(skill: Skill, files: Mapping[str, int]) -> dict[str, int]:
+def _named_commands(skill: Skill, texts: SkillTexts) -> dict[str, int]:
     """Return the scripts that the body names as commands, each with the position where it does so first.
 
     Inline code counts if words follow the path in it, or if it begins with `./`: `scripts/a.py` alone names a file.
@@ -73,7 +73,7 @@ def _named_commands(skill: Skill, files: Mapping[str, int]) -> dict[str, int]:
     body = skill.body
     found: dict[str, int] = {}
     blocks: list[tuple[int, int]] | None = None
-    scripts = [path for path in files if _is_script(path) and path in body]
+    scripts = [path for path in texts.sizes if _is_script(path) and path in body and _is_text(texts.text(path))]
     for path in scripts[:_MAX_SCRIPTS]:
         position = body.find(path)
         for _ in range(_MAX_PLACES):
@@ -103,6 +103,11 @@ def _is_inline_command(body: str, match: re.Match[str], end: int) -> bool:
 
 
 _SCRIPTS = (".sh", ".bash", ".zsh", ".py", ".js", ".mjs", ".rb", ".pl")
+
+
+def _is_text(text: str | None) -> bool:
+    """Return whether a file is text, as far as its first line says; not a program."""
+    return text is not None and text.split("\n", 1)[0].strip("\r\t\ufeff").isprintable()
 
 
 def _is_script(path: str) -> bool:
@@ -155,7 +160,7 @@ _PROGRAM = re.compile(r"#![ \t]*(/\S+)")
 def _first_line_problem(text: str) -> str:
     """Return what is wrong with the first line of a script; empty if nothing is, or if the text is unknown."""
     line = text.split("\n", 1)[0]
-    if not line.strip("\r\t\ufeff").isprintable() or not text:  # a program is no text
+    if not text:
         return ""
     if line.startswith("\ufeff#!"):
         return "begins with a byte order mark, so the system does not find `#!`"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter
 
 from ._words import stop_words_by_language
@@ -39,6 +38,8 @@ def languages_of(descriptions: Iterable[str]) -> tuple[str, ...]:
 def _language_of(text: str) -> str | None:
     """Return the language of a text; `None` if it has too few words that tell."""
     if not text.isascii():
+        import unicodedata
+
         letters = [unicodedata.name(letter, "").partition(" ")[0] for letter in text if letter.isalpha()]
         found = [script for script in _SCRIPTS if letters.count(script) * 10 > len(letters)]
         if found:
