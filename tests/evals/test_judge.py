@@ -115,6 +115,14 @@ def test_a_model_may_write_its_answer_in_its_own_way(answer: str) -> None:
     assert judge.grade(case_of("It mentions x", "It mentions y"), (None, None), work("x")) == (True, False)
 
 
+def test_a_long_answer_takes_no_long_time() -> None:
+    """Of a server that sends blanks and line ends without end."""
+    for reply in ("\n" * 10**6, " " * 10**6, "1" + "-" * 10**6, "1: yes\n" * 10**5):
+        judge, case = Judge(lambda *_, reply=reply: reply, "a:b"), case_of("It mentions x")
+        assert judge.grade(case, (None,), work("x")) == (None,)
+        assert judge.compare(case, Grader(kind="compare"), ("", "")) == (None, None)
+
+
 def test_its_agreement_with_itself_is_counted() -> None:
     """The second time the sentences are in the other order: this judge calls the first one true."""
     judge = Judge(lambda *_: "1: yes\n2: no", "a:b")
@@ -246,11 +254,12 @@ def test_an_evaluator_of_pydantic_evals_grades_a_run(tmp_path: Path) -> None:
         ("{file}:number", "has no method `evaluate`"),
         ("{broken}:A", "fails: `SyntaxError"),
         ("{raising}:A", "fails: `ZeroDivisionError"),
+        ("{ending}:A", "fails: `SystemExit"),
     ],
 )
 def test_an_evaluator_that_cannot_be_loaded_is_an_error(reference: str, message: str, tmp_path: Path) -> None:
-    for name, text in (("file", EVALUATORS), ("broken", "def"), ("raising", "1 / 0")):
+    for name, text in (("file", EVALUATORS), ("broken", "def"), ("raising", "1 / 0"), ("ending", "exit(0)")):
         (tmp_path / f"{name}.py").write_text(text)
-    paths = {name: tmp_path / f"{name}.py" for name in ("file", "broken", "raising")}
+    paths = {name: tmp_path / f"{name}.py" for name in ("file", "broken", "raising", "ending")}
     with pytest.raises(ConfigError, match=message):
         Evaluators([reference.format(**paths)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from fractions import Fraction
 from itertools import cycle, product
 from random import Random
@@ -16,6 +17,7 @@ from prowess.evals._statistics import (
     NO_DIFFERENCE,
     NOT_ENOUGH,
     Verdict,
+    _sampled_test,
     bootstrap,
     case_verdict,
     chance_shown,
@@ -68,6 +70,25 @@ def test_with_many_possible_sums_signs_are_sampled() -> None:
         assert case_verdict(values) == verdict
     assert sign_flip_test(values + small) == sign_flip_test(values + small)
     assert case_verdict([Fraction(1, prime) for prime in primes] * 500) == HELPS
+
+
+def test_sampled_signs_are_as_those_that_are_counted() -> None:
+    """Of steps that all differ, of equal ones, and of both."""
+    random = Random(5)  # noqa: S311 - a simulation
+    for steps in ([random.randint(1, 99) for _ in range(15)], [3] * 15, [*range(1, 11), 7, 7, 7]):
+        values = [Fraction(step) * random.choice((-1, 1, 1)) for step in steps]
+        exact = float(sign_flip_test(values))
+        sampled = float(_sampled_test(Counter(steps), abs(int(sum(values)))))
+        assert abs(sampled - exact) < 0.015
+
+
+def test_many_cases_are_judged_quickly_and_alike() -> None:
+    """Beyond 500 cases the interval is that of the normal distribution: as wide as that of a bootstrap."""
+    random = Random(6)  # noqa: S311 - a simulation
+    values = [Fraction(random.randint(-50, 70)) for _ in range(501)]
+    many, few = bootstrap(values, 0), bootstrap(values[:-1], 0)
+    for name in ("median", "low", "high"):
+        assert abs(getattr(many, name) - getattr(few, name)) < 0.4
 
 
 def test_the_sign_test_of_many_pairs_ends() -> None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from fractions import Fraction
 from functools import lru_cache
-from math import comb, exp, lcm, lgamma, log, sqrt
+from math import comb, exp, fsum, lcm, lgamma, log, sqrt
 from random import Random
 
 from prowess._internal.frozen import Frozen
@@ -42,6 +42,8 @@ COMPARED_PAIRS = 60
 _MOST_COMPUTED = 150
 """Pairs up to which a chance is computed; with more it is above 99.9 %."""
 _RESAMPLES = 2000
+_MOST_RESAMPLED = 500
+"""Cases of which a mean is resampled; that of more has the normal distribution."""
 _MOST_SUMS = 300_000
 """Sums of signed differences that are counted, in all steps together; of more, signs are sampled."""
 _SAMPLES = 9_999
@@ -250,11 +252,24 @@ def sign_flip_test(differences: Sequence[Fraction]) -> Fraction:
 
 def _sampled_test(steps: Counter[int], observed: int) -> Fraction:
     random, hits = Random(0), 0  # noqa: S311 - the same on every machine
+    # Of several steps of one length, only how many go up matters.
+    several = [(step, count) for step, count in steps.items() if count > 1]
+    single = [step for step, count in steps.items() if count == 1]
+    tables = [_sums_of(single[start : start + 8]) for start in range(0, len(single), 8)]
     for _ in range(_SAMPLES):
-        # Of several steps of one length, only how many go up matters.
-        total = sum(step * (2 * random.getrandbits(count).bit_count() - count) for step, count in steps.items())
+        total = sum(step * (2 * random.getrandbits(count).bit_count() - count) for step, count in several)
+        total += sum(table[signs] for table, signs in zip(tables, random.randbytes(len(tables)), strict=True))
         hits += abs(total) >= observed
     return Fraction(hits + 1, _SAMPLES + 1)
+
+
+def _sums_of(steps: Sequence[int]) -> list[int]:
+    """Return the sum of eight steps or fewer for each byte, whose bits are their signs."""
+    sums = [0]
+    for place in range(8):
+        step = steps[place] if place < len(steps) else 0
+        sums = [total - step for total in sums] + [total + step for total in sums]
+    return sums
 
 
 def judge_cases(differences: Sequence[Fraction], seed: int, *, open_ended: bool = False) -> Verdict:
@@ -333,6 +348,11 @@ def least_cases(measures: int, *, open_ended: bool = False) -> int:
 def bootstrap(values: Sequence[Fraction], seed: int) -> Difference:
     """Return the mean of some values with an interval: the same on every machine."""
     plain, random = [float(value) for value in values], Random(seed)  # noqa: S311 - the same on every machine
+    if len(plain) > _MOST_RESAMPLED:
+        middle = fsum(plain) / len(plain)
+        variance = fsum((value - middle) ** 2 for value in plain) / (len(plain) - 1)
+        half = _Z * sqrt(variance / len(plain))
+        return Difference(median=middle, low=middle - half, high=middle + half)
     means = sorted(sum(random.choices(plain, k=len(plain))) / len(plain) for _ in range(_RESAMPLES))
     cut = int(_RESAMPLES * float(ERROR) / 2)
     return Difference(median=means[_RESAMPLES // 2], low=means[cut], high=means[-cut - 1])

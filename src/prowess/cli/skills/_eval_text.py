@@ -128,7 +128,12 @@ def _verdict_lines(outcome: Outcome, planned: Evals) -> Iterator[str]:
     yield f"  {pluralize(pairs.won + pairs.lost + pairs.tied, 'pair')}{of_all}: {counts}"
     if pairs.difference is not None:
         yield f"  passes more often by {_points(pairs.difference)}"
-    yield f"on tasks like these: {_VERDICTS[cases.verdict]}"
+    words = _VERDICTS[cases.verdict]
+    if cases.difference is not None and cases.verdict == "no-difference-shown":
+        words = f"no difference larger than {cases.difference.largest * 100:.0f} points shown"
+    elif cases.verdict == "not-enough-runs":
+        words = f"not enough cases ({least_cases(1, open_ended=outcome.open_ended)} must differ)"
+    yield f"on tasks like these: {words}"
     counts = f"{cases.won:,} better, {cases.lost:,} worse, {cases.tied:,} equal"
     yield f"  {pluralize(cases.won + cases.lost + cases.tied, 'case')}: {counts}"
     if difference := cases.difference:

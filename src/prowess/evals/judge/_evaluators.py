@@ -103,7 +103,7 @@ class Evaluators:
             if grader.kind == EVALUATOR and grader.text in self._evaluators:
                 try:
                     found[place] = _evaluate(self._evaluators[grader.text], context)
-                except Exception as error:  # noqa: BLE001 - the code of the user
+                except (Exception, SystemExit) as error:  # noqa: BLE001 - the code of the user
                     self.failures += 1
                     self.problem = self.problem or f"{grader.text}: {type(error).__name__}: {error}"
         return tuple(found)
@@ -126,7 +126,7 @@ def _load(reference: str) -> Any:
         raise ConfigError(f"`--evaluator`: {quoted(path)}: {error.message}", hint=hint) from None
     except KeyError:
         raise ConfigError(f"`--evaluator`: {quoted(path)} has no {quoted(name)}", hint=hint) from None
-    except Exception as error:  # noqa: BLE001 - the code of the user
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the code of the user
         problem = f"{type(error).__name__}: {error}"
         raise ConfigError(f"`--evaluator`: {quoted(path)} fails: {quoted(problem)}", hint="fix it") from None
     if not callable(getattr(evaluator, "evaluate", None)):

@@ -50,8 +50,10 @@ You compare the work of two agents that got the same task. You get the task, the
 the second agent, and a question.
 {_RULES}
 Write one line, `first`, `second`, or `equal` if neither is clearly better, and nothing else."""
-_find_answers = re.compile(r"^\W*(\d{1,3})\W{1,4}(yes|no)\b[^\n]{0,20}$", re.IGNORECASE | re.MULTILINE).findall
-_find_choices = re.compile(r"^\W*(first|second|equal)\W*$", re.IGNORECASE | re.MULTILINE).findall
+_MOST_REPLY = 20_000
+"""Characters of what a judge answers."""
+_find_answers = re.compile(r"(?im)^[^\w\n]*(\d{1,3})[^\w\n]{1,4}(yes|no)\b[^\n]{0,20}$").findall
+_find_choices = re.compile(r"(?im)^[^\w\n]*(first|second|equal)[^\w\n]*$").findall
 _CHOICES = {"first": 1, "second": -1, "equal": 0}
 _FAMILIES = {
     "anthropic": "claude opus sonnet haiku",
@@ -231,7 +233,7 @@ class Judge:
         """
         for _ in range(2):
             try:
-                answer = parse(self._ask(instructions, message))
+                answer = parse(self._ask(instructions, message)[:_MOST_REPLY])
             except ProwessError as error:
                 self._problem = str(error)
             else:
