@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -141,6 +142,20 @@ def test_judged_runs_are_recorded(graders: list[Any], evaluate: Evaluate, capsys
     assert "judge: a:b, agreement with itself: " in capsys.readouterr().out
     assert main(["eval", "grade", "record", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["helps"] == data["helps"]
+
+
+def test_both_runs_of_a_half_pair_that_is_compared_run_again(evaluate: Evaluate, tmp_path: Path) -> None:
+    """What one of them left is gone, and a comparison needs both."""
+    options = ("--judge", "a:b", "--max-runs", "6")
+    evaluate([{"type": "pairwise"}], *options, "--out", "whole")
+    evaluate([{"type": "pairwise"}], *options, "--out", "part")
+    shutil.rmtree(tmp_path / "part/runs/00001-with")
+    assert main(["eval", "--resume", "part"]) == 0
+    grades = [
+        [json.loads(path.read_text())["grades"] for path in sorted((tmp_path / name).glob("runs/*/run.json"))]
+        for name in ("whole", "part")
+    ]
+    assert grades[0] == grades[1] == [[True], [False]] * 3
 
 
 def test_an_evaluator_grades_all_cases(evaluate: Evaluate, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -73,6 +73,10 @@ def test_a_record_is_judged_again_without_the_skill(run: Callable[..., Output], 
     again = run("--replay", "run1", "--json")
     assert run("--replay", "elsewhere/copy", "--json") == again
     assert run("--replay", "run1")[:2] == run("--replay", "elsewhere/copy")[:2]
+    for name in ("run1", "elsewhere/copy"):
+        assert run("--replay", name, "--export", f"html={name}.html", "--export", f"junit={name}.xml")[0] == 0
+    for end in ("html", "xml"):
+        assert (tmp_path / f"run1.{end}").read_bytes() == (tmp_path / f"elsewhere/copy.{end}").read_bytes()
     replayed = data_of(again)
     assert replayed["found"] is replayed["sound"]["findings"] is None
     for key in ("plan", "helps", "exposure", "runs", "chosen"):

@@ -161,6 +161,22 @@ class Record:
         except ConfigError as error:
             raise ConfigError(str(error), hint="remove the folder of this run, and `--resume` runs it again") from None
 
+    def drop_half(self, pair: int) -> None:
+        """Remove the only run of a pair of two: the files with which the other one would be compared are gone.
+
+        Raises:
+            ConfigError: it cannot be removed.
+        """
+        arms = self._pairs[pair].arms
+        paths = [os.path.join(self.folder, RUNS, run_name(self.plan, pair, arm)) for arm in arms]
+        found = [path for path in paths if os.path.isdir(path)]
+        if 0 < len(found) < len(paths):
+            with self._writing():
+                for path in found:
+                    folder, name = os.path.split(path)
+                    os.rename(path, os.path.join(folder, f".{name}"))
+                    remove_tree(os.path.join(folder, f".{name}"))
+
     def add(self, run: Run, place: Place) -> Run:
         """Keep a run that has ended, with the files in its folder, and return it as `get` does.
 

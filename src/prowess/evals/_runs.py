@@ -35,6 +35,9 @@ if TYPE_CHECKING:
         def get(self, pair: int, arm: int) -> Run | None:
             """Return a run that was kept."""
 
+        def drop_half(self, pair: int) -> None:
+            """Remove the only run of a pair whose runs are compared, so that both run again."""
+
         def add(self, run: Run, place: Place) -> Run:
             """Keep a run, with the files that are in its folder, and return what `get` does."""
 
@@ -107,6 +110,8 @@ def run_pairs(
         both: list[Run] = []
         new: list[tuple[Run, Place, str]] = []
         with ExitStack() as places:
+            if is_compared and record is not None:
+                record.drop_half(pair.number)
             for arm in pair.arms:
                 run = record.get(pair.number, arm) if record is not None else None
                 if run is not None:
