@@ -213,8 +213,8 @@ long: $(READY) $(FRAMEWORKS)/.ready  ## run the tests that have a short form in 
 proofs: mutations cures endurance shared long conformance clients  ## all that takes long: random worlds, killed processes, other tools, official suites, real clients (half an hour)
 
 # COUNT=200 SEED=1 JOBS=2 ROOMS="skill mount" AT=COMMIT; at another commit the same seed gives a share to compare with.
-faults: $(READY)  ## plant random faults in a copy of the source, and say which share of them the tests find
-	$(BIN)/python tests/faults.py $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED)) $(if $(JOBS),--jobs $(JOBS)) $(if $(ROOMS),--rooms $(ROOMS)) $(if $(AT),--at $(AT)) --json faults.json
+faults: .venv-faults/.ready  ## plant random faults in a copy of the source, and say which share of them the tests find
+	.venv-faults/bin/python tests/faults.py $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED)) $(if $(JOBS),--jobs $(JOBS)) $(if $(ROOMS),--rooms $(ROOMS)) $(if $(AT),--at $(AT)) --json faults.json
 
 docs: $(READY)   ## write the generated pages of docs/
 	$(BIN)/python docs/generate.py
@@ -251,4 +251,4 @@ $(SEARCH)/.ready: pyproject.toml | $(TABLES)
 	@touch $@
 
 clean:           ## remove everything that was set up
-	rm -rf $(VENV) $(FRAMEWORKS) $(APART:%=.venv-%) $(AGENT) $(WHEELS) $(SEARCH) $(PEERS) $(INSTALLED) $(CONFORMANCE) $(SKILLS_TOOL) .venv-fastmcp .venv-apm demo .mypy_cache .pytest_cache .ruff_cache .hypothesis dist
+	rm -rf $(VENV) $(FRAMEWORKS) $(APART:%=.venv-%) $(AGENT) $(WHEELS) $(SEARCH) $(PEERS) $(INSTALLED) $(CONFORMANCE) $(SKILLS_TOOL) .venv-fastmcp .venv-apm .venv-faults demo .mypy_cache .pytest_cache .ruff_cache .hypothesis dist

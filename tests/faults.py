@@ -3,9 +3,11 @@
 
     python tests/faults.py --count 200 --seed 1 --jobs 2 [--rooms skill mount] [--at COMMIT] [--json FILE]
 
-Each fault is in a copy of the repository. The tests that mirror its module run first, then those of its room, then the
-quick ones of all rooms, until one fails. A test that fails without the fault too does not count. Before and after a
-change, the same seed and count give shares that can be compared.
+Each fault is in a copy of the repository. First all tests run once, to see which of them run which lines. Of those that
+run the line of a fault, the ones that mirror its module run first, then the quickest, until one fails or they have
+taken a minute; for a line that runs on import alone, those that run anything of the module. A line that only other
+processes run, which are not watched, is tried with the tests of its module and room. A test that fails without the
+fault too does not count. Before and after a change, the same seed and count give shares that can be compared.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import sys
 import sysconfig
 import tempfile
 import time
+import xml.etree.ElementTree as ET
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
@@ -49,6 +52,8 @@ NOT_TESTED = ("tests/adapters", "tests/real", "tests/cases/README.md")
 """Folders whose tests need more than the environment of development."""
 
 NO_START = "pytest does not start"
+MOST_SECONDS = 60.0
+"""That the tests of one fault take, without it."""
 
 
 @dataclass(kw_only=True)
@@ -187,7 +192,7 @@ class Copy:
     """A clone of the repository with an environment of its own, in which faults are planted."""
 
     def __init__(self, top: Path, commit: str, minutes: float) -> None:
-        self.top, self.seconds = top, minutes * 60
+        self.top, self.watched_top, self.seconds = top, top, minutes * 60
         commands: list[list[str | Path]] = [
             ["git", "clone", "--quiet", "--shared", "--no-checkout", TOP, top],
             ["git", "-C", top, "checkout", "--quiet", commit],
@@ -207,16 +212,23 @@ class Copy:
                 target.chmod(0o755)
         self.broken: set[str] = set()
         """Tests that fail without a fault."""
+        self.durations: dict[str, float] = {}
+        """Of each test, in seconds."""
+        self.watched: dict[str, dict[int, set[str]]] = {}
+
+    def twin(self, top: Path, commit: str) -> Copy:
+        """Return another copy that knows the same of the tests."""
+        other = Copy(top, commit, self.seconds / 60)
+        other.durations, other.watched_top = self.durations, self.watched_top
+        return other
 
     def try_fault(self, fault: Fault) -> Fault:
         """Plant a fault, run the tests, and take it away."""
         path = self.top / fault.module
         source = path.read_bytes()
         try:
-            for tests in self.stages(fault.module):
+            for tests in self.stages(fault):
                 fault.found = self.failing(path, source, fault, tests)
-                if fault.found == "time-out" and "not slow" in tests:
-                    fault.found = None
                 if fault.found:
                     break
         finally:
@@ -235,8 +247,68 @@ class Copy:
                 return test
             self.broken.add(test)
 
-    def stages(self, module: str) -> Iterator[list[str]]:
-        """Return the tests of a module, of its room, and the quick ones of the others."""
+    def watch_tests(self) -> None:
+        """Run all tests once, and keep which of them run which lines, and how long each takes."""
+        settings = self.top / ".git/coverage.ini"
+        settings.write_text(f"[run]\nsource = {self.top / PACKAGE}\ndata_file = {self.top}/.git/watched\n", "utf-8")
+        report = self.top / ".git/tests.xml"
+        options = [
+            "-n",
+            "auto",
+            "--dist",
+            "worksteal",
+            f"--cov={self.top / PACKAGE}",
+            "--cov-context=test",
+            "--cov-report=",
+        ]
+        command: list[str | Path] = [self.python, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider", *options]
+        command += [f"--cov-config={settings}", f"--junitxml={report}", "tests"]
+        command += [f"--ignore={path}" for path in (*NOT_TESTED, "tests/support")]
+        subprocess.run(command, cwd=self.top, env=self.environment(), check=False, capture_output=True)
+        for case in ET.parse(report).iter("testcase"):  # noqa: S314 - written by pytest just now
+            module = f"{case.get('classname', '').replace('.', '/')}.py"
+            self.durations[f"{module}::{case.get('name')}"] = float(case.get("time", 0))
+
+    def tests_of_lines(self, module: str) -> dict[int, set[str]]:
+        """Return the tests that run each line of a module."""
+        from coverage import CoverageData  # type: ignore[import-not-found]  # in the environment of this task alone
+
+        if module not in self.watched:
+            data = CoverageData(str(self.watched_top / ".git/watched"))
+            data.read()
+            lines = data.contexts_by_lineno(str(self.watched_top / module))
+            self.watched[module] = {
+                line: {test.rpartition("|")[0] for test in tests if test} for line, tests in lines.items()
+            }
+        return self.watched[module]
+
+    def stages(self, fault: Fault) -> Iterator[list[str]]:
+        """Return the tests that run the line of a fault; else those of its module, and those of its room."""
+        names, room = self.mirrors(fault.module)
+        lines = self.tests_of_lines(fault.module)
+        tests = lines.get(fault.line) or (set().union(*lines.values()) if fault.line in lines else set())
+        tests = {test for test in tests if test in self.durations}
+        if tests:
+            left = MOST_SECONDS
+            chosen: list[str] = []
+            for test in sorted(
+                tests, key=lambda test: (test.partition("::")[0] not in names, self.durations[test], test)
+            ):
+                left -= self.durations[test]
+                if left < 0 and chosen:
+                    break
+                chosen.append(test)
+            listed = self.top / ".git/tests.txt"
+            listed.write_text("\n".join(chosen), "utf-8")
+            yield [f"@{listed}"]
+            return
+        if names:
+            yield names
+        if room:
+            yield [room]
+
+    def mirrors(self, module: str) -> tuple[list[str], str]:
+        """Return the files of tests that mirror a module or name it, and the folder of those of its room, if any."""
         *folders, name = module.removeprefix(f"{PACKAGE}/").removesuffix(".py").split("/")
         word = name.strip("_") if name != "__init__" else (folders[-1] if folders else "imports")
         room = self.top / "tests" / folders[0] if folders else self.top / "tests"
@@ -244,12 +316,8 @@ class Copy:
         dotted = ".".join(["prowess", *folders, name])
         own |= {path for path in (self.top / "tests").rglob("test_*.py") if dotted in path.read_text("utf-8")}
         names = [path.relative_to(self.top).as_posix() for path in sorted(own)]
-        names = [path for path in names if not path.startswith(NOT_TESTED)]
-        if names:
-            yield names
-        if folders and room.is_dir() and not f"tests/{folders[0]}".startswith(NOT_TESTED):
-            yield [f"tests/{folders[0]}"]
-        yield ["-m", "not slow", "tests", *(f"--ignore={path}" for path in NOT_TESTED), "--ignore=tests/support"]
+        has_room = folders and room.is_dir() and not f"tests/{folders[0]}".startswith(NOT_TESTED)
+        return [path for path in names if not path.startswith(NOT_TESTED)], f"tests/{folders[0]}" if has_room else ""
 
     def first_failure(self, tests: list[str]) -> str | None:
         """Run tests until one fails, and return it."""
@@ -266,16 +334,9 @@ class Copy:
             *tests,
         ]
         command += [f"--deselect={test}" for test in sorted(self.broken)]
-        env = {
-            **os.environ,
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "COLUMNS": "1000",
-            "PATH": f"{self.python.parent}:{os.environ['PATH']}",
-        }
-        env.pop("PYTHONPATH", None)
         pipe = subprocess.PIPE
         with subprocess.Popen(
-            command, cwd=self.top, env=env, stdout=pipe, stderr=pipe, text=True, start_new_session=True
+            command, cwd=self.top, env=self.environment(), stdout=pipe, stderr=pipe, text=True, start_new_session=True
         ) as process:
             try:
                 output, _ = process.communicate(timeout=self.seconds)
@@ -286,6 +347,13 @@ class Copy:
             return None
         match = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", output, re.MULTILINE)
         return match[1] if match else NO_START
+
+    def environment(self) -> dict[str, str]:
+        """Return the variables with which its tests run."""
+        path = f"{self.python.parent}:{os.environ['PATH']}"
+        env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "1000", "PATH": path}
+        env.pop("PYTHONPATH", None)
+        return env
 
 
 # ── the report ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -316,8 +384,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commit = subprocess.check_output(["git", "-C", TOP, "rev-parse", options.at], text=True).strip()
     with tempfile.TemporaryDirectory(prefix="faults-") as folder:
         copies: SimpleQueue[Copy] = SimpleQueue()
-        for number in range(options.jobs):
-            copies.put(Copy(Path(folder, str(number)), commit, options.minutes))
+        first = Copy(Path(folder, "0"), commit, options.minutes)
+        print("watching which tests run which lines (minutes) ...", flush=True)
+        first.watch_tests()
+        print(f"{len(first.durations):,} tests", flush=True)
+        copies.put(first)
+        for number in range(1, options.jobs):
+            copies.put(first.twin(Path(folder, str(number)), commit))
 
         def work(fault: Fault) -> Fault:
             copy, started = copies.get(), time.monotonic()

@@ -22,7 +22,7 @@ from support.files import write_file
 TOP = Path(__file__).parent.parent
 ACTION: dict[str, Any] = yaml.safe_load((TOP / "action.yml").read_text(encoding="utf-8"))
 EXPRESSION = re.compile(r"\$\{\{\s*([\w.-]+)\s*\}\}")
-BROKEN = "---\nname: a\ndescription: Use: it\n---\nDo it.\n"
+BROKEN = "---\nname: a\ndescription: Adds a header to files: use it when one is missing.\n---\nDo it.\n"
 
 pytestmark = pytest.mark.slow
 

@@ -58,8 +58,8 @@ def test_generated_skills_have_the_files_and_fields_of_real_ones(project: Path) 
 
 @pytest.mark.slow
 def test_generated_skills_are_valid(project: Path, tmp_path: Path) -> None:
-    """They pass the specification, except that some are long, and every peer finds them where it looks."""
-    assert {finding.code for finding in check(project / ".agents/skills", policy="spec")} == {"body-too-long"}
+    """They pass the specification, although they are much alike, and every peer finds them where it looks."""
+    assert {finding.group for finding in check(project / ".agents/skills", policy="spec")} <= {"routes", "files"}
     assert discover(project, home=tmp_path, env={}).counts["active"] == 1000
     assert (project / ".agent/skills").resolve() == project / ".agents/skills"
 
