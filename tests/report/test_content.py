@@ -220,3 +220,18 @@ def test_each_agent_has_its_evidence_and_rules() -> None:
     assert codex.evidence.startswith("observed in version ")
     assert wink.evidence.startswith("designed: ")
     assert all(dict(agent.rules)["folders, highest precedence first"] for agent in page.agents)
+
+
+def test_skills_that_claim_the_same_requests_are_pairs() -> None:
+    """If one agent sees both; each pair once."""
+    description = "Fills the fields of PDF forms with values from a table. Use when a tax form is due."
+    one, other, third = (
+        compared(name, seen("codex"), description=description) for name in ("pdf-forms", "form-tables", "pdf-reader")
+    )
+    (pair,) = content(one, other, third).rivals
+    assert {pair.name, pair.other} == {"pdf-forms", "form-tables"}
+    assert pair.preferred in ("pdf-forms", "form-tables")
+    assert pair.words.startswith("fields, values, ")
+    here = compared("pdf-forms", seen("codex"), lost("pi"), description=description)
+    elsewhere = compared("form-tables", lost("codex"), seen("pi"), description=description)
+    assert content(here, elsewhere).rivals == ()

@@ -25,7 +25,7 @@ def test_two_skills_claim_the_same_requests() -> None:
     other = "Writes values from tables into the fields of forms. Use when a tax office wants a PDF form."
     (found,) = find_overlaps(claims(("pdf-forms", PDF), ("form-tables", other)))
     assert (found.first.name, found.second.name) == ("pdf-forms", "form-tables")
-    assert found.words == ("fields", "tables", "values", "forms", "pdf", "tax")
+    assert found.words == ("fields", "values", "forms", "table", "pdf", "tax")
     assert 0.3 <= found.share <= 1
 
 
@@ -78,6 +78,22 @@ def test_some_skills_are_compared_with_all_others() -> None:
         "tax-forms",
     }
     assert len(found) == 2
+
+
+def test_asking_about_one_skill_gives_the_same_answer_as_asking_about_all() -> None:
+    """A shorter way: the texts of skills without shared words are not split."""
+    names = ["-".join(name) for name in permutations(WORDS, 3)]
+    many = claims(
+        *(
+            (name, f"{PDF} {' '.join(name.split('-') * (1 + number % 3))} für 税"[: 60 + number])
+            for number, name in enumerate(names)
+        )
+    )
+    pairs_of_all = {(item.first.name, item.second.name, item.words) for item in find_overlaps(many[:40])}
+    assert pairs_of_all
+    for name in names[:40]:
+        found = {(item.first.name, item.second.name, item.words) for item in find_overlaps(many[:40], only={name})}
+        assert {pair[:2] for pair in found} == {pair[:2] for pair in pairs_of_all if name in pair[:2]}
 
 
 WORDS = ("pdf", "forms", "fields", "values", "table", "tax")

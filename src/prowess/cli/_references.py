@@ -12,11 +12,12 @@ from prowess.errors import AmbiguousSkillError, SkillNotFoundError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from prowess.catalog import Catalog, Entry
     from prowess.filesystem import Filesystem, Question
     from prowess.findings import Finding
+    from prowess.visibility import Competitor
 
 
 def find_skill(catalog: Catalog, reference: str) -> Entry:
@@ -194,13 +195,45 @@ def reference_to(catalog: Catalog, name: str, folder: str, cwd: str) -> str:
     return name if real_path(os.path.dirname(found.path)) == real_path(folder) else path
 
 
-def chain_json(name: str, catalog: Catalog, candidates: Iterable[Entry]) -> dict[str, object]:
+def chain_json(
+    name: str, catalog: Catalog, candidates: Iterable[Entry], competing: Iterable[Competitor] = ()
+) -> dict[str, object]:
     """Return the candidates of one agent in the shape of `why --json`."""
     from prowess.hosts import evidence_of
 
     entries = [{**entry.as_dict(), "rule": entry.rule} for entry in candidates]
     host = catalog.host.name
-    return {"name": name, "host": host, "candidates": entries, "evidence": evidence_of(host).as_dict()}
+    return {
+        "name": name,
+        "host": host,
+        "candidates": entries,
+        "competes": [item.as_dict() for item in competing],
+        "evidence": evidence_of(host).as_dict(),
+    }
+
+
+def competitors_of(candidates: Iterable[Entry], catalogs: Mapping[str, Catalog]) -> tuple[Competitor, ...]:
+    """Return the skills that compete with the active ones of some candidates, each once."""
+    from prowess.catalog import State
+    from prowess.visibility import contenders_of, find_competitors
+
+    asked = {entry.real for entry in candidates if entry.state is State.ACTIVE}
+    if not asked:
+        return ()
+    found = find_competitors(contenders_of(catalogs), asked)
+    return tuple({item.path: item for items in found.values() for item in items}.values())
+
+
+_MAX_COMPETITORS = 5
+"""Competing skills that are shown; the others are counted."""
+
+
+def competitor_lines(competing: Sequence[Competitor]) -> Iterator[str]:
+    """Yield the lines that describe competing skills."""
+    for item in competing[:_MAX_COMPETITORS]:
+        yield from wrap_for_terminal(f"competes for requests with {item.describe()}", "  ")
+    if len(competing) > _MAX_COMPETITORS:
+        yield f"and with {len(competing) - _MAX_COMPETITORS:,} more"
 
 
 def candidate_lines(candidates: Iterable[Entry]) -> Iterator[str]:

@@ -20,12 +20,14 @@ from prowess._internal.files import SKILL_FILE, expand_home
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.capabilities import Capabilities, Difference, difference, find_capabilities, from_value
+from prowess.catalog import catalog_for
 from prowess.checks import check_file
 from prowess.errors import InstallError, SkillError
 from prowess.hosts import skills_folder
 from prowess.lock import SHARED_FOLDER, folders_of, hosts_for, linked_folders, read_lock, read_tree
+from prowess.search import Claim
 from prowess.skill import find_code, is_code, is_portable_name, load
-from prowess.visibility import AddedSkill, Kind, views_after
+from prowess.visibility import AddedSkill, Contender, Kind, contenders_of, find_competitors, views_after
 
 from ._change import Item, check_conflicts, find_conflicts, make_change, merged
 from ._entries import CAPABILITIES_KEY, entry_for, fetch_locked, is_pinned, same_source
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
     from prowess.findings import Finding
     from prowess.lock import Lock, LockedSkill, Tree
     from prowess.skill import Value
-    from prowess.visibility import View
+    from prowess.visibility import Competitor, View
 
     from ._change import Changed
     from ._entries import FetchedEntry
@@ -72,6 +74,8 @@ class PlannedSkill(Frozen):
     """Those of the folders that would be links to the one that agents share."""
     views: Mapping[str, View] = EMPTY
     """How each agent would see it, by the name of the agent."""
+    competes: tuple[Competitor, ...] = ()
+    """Skills that would claim the same requests, at an agent that sees both."""
     older: tuple[str, ...] = ()
     """Why it may be older than what is installed, or not what its name meant before."""
 
@@ -165,7 +169,7 @@ def plan_add(
         planned.append(described)
     check_conflicts(where, lock, [skill.item for skill in planned])
     wanted.tell("asking who sees them")
-    skills = _with_views(where, planned)
+    skills = _with_competitors(where, _with_views(where, planned))
     return AddPlan(source=source, revision=fetched.revision, skills=skills, findings=fetched.findings)
 
 
@@ -317,6 +321,22 @@ def _with_views(where: Installation, skills: Sequence[PlannedSkill]) -> tuple[Pl
     ]
     views = views_after(added, where.question, where.agents) if added else ()
     return tuple(skill.with_changes(views=of_skill) for skill, of_skill in zip(skills, views, strict=True))
+
+
+def _with_competitors(where: Installation, skills: Sequence[PlannedSkill]) -> tuple[PlannedSkill, ...]:
+    """Return skills with those that they would compete with: of the same source, and of the agents that see them."""
+    agents = dict.fromkeys(agent for skill in skills for agent in skill.agents)
+    if not agents:
+        return tuple(skills)
+    replaced = {skill.name for skill in skills}
+    catalogs = {agent: catalog_for(where.question, agent) for agent in agents}
+    contenders = {real: item for real, item in contenders_of(catalogs).items() if item.claim.name not in replaced}
+    for skill in skills:
+        path = os.path.join(skill.folders[0], SKILL_FILE)
+        claim = Claim(key=path, name=skill.name, description=skill.description.strip())
+        contenders[skill.name] = Contender(claim=claim, hosts=frozenset(skill.agents))
+    found = find_competitors(contenders, replaced)
+    return tuple(skill.with_changes(competes=found.get(skill.name, ())) for skill in skills)
 
 
 class PlannedUpdate(Frozen):

@@ -13,7 +13,7 @@ from prowess.findings import Severity
 from prowess.hosts import describe_rules, evidence_marks, evidence_of, load_host
 from prowess.visibility import Kind, describe_others, headline, skill_label
 
-from ._explanations import as_problem, batches_of, explain_skill, facts_of
+from ._explanations import as_problem, batches_of, explain_skill, facts_of, rivals_of
 from ._states import LOOKS
 from ._texts import NAME_LIMIT, PATH_LIMIT, one_line, phrases, short_path
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from prowess.visibility import ComparedSkill, Comparison
 
-    from ._explanations import Batch, Explanation, Problem, SkillFacts
+    from ._explanations import Batch, Explanation, Problem, Rival, SkillFacts
     from ._states import Look
     from ._texts import Phrase
 
@@ -87,6 +87,8 @@ class Content(Frozen):
     are_open: bool
     problems: tuple[Problem, ...]
     """Findings that belong to no skill."""
+    rivals: tuple[Rival, ...]
+    """Pairs of skills that claim the same requests."""
     facts: tuple[SkillFacts, ...]
     """Facts about skills, for the person who decides whether to use them."""
 
@@ -117,6 +119,7 @@ def page_content(comparison: Comparison, note: str = "") -> Content:
         problems=tuple(
             as_problem(item, comparison) for item in comparison.findings if item.severity is not Severity.INFO
         ),
+        rivals=tuple(rivals_of(comparison)),
         facts=tuple(facts_of(comparison)),
     )
 

@@ -7,8 +7,9 @@ import os
 from prowess._internal.frozen import Frozen
 from prowess.capabilities import fact_findings
 from prowess.findings import CODES, Severity
+from prowess.search import Claim
 from prowess.skill import load
-from prowess.visibility import KIND_WORDS, Kind, group_losses, skill_label
+from prowess.visibility import KIND_WORDS, Contender, Kind, find_competitors, group_losses, skill_label
 
 from ._states import LOOKS
 from ._texts import NAME_LIMIT, PATH_LIMIT, one_line, sentence, short_command, short_path, titles
@@ -78,6 +79,17 @@ class SkillFacts(Frozen):
     facts: tuple[Problem, ...]
 
 
+class Rival(Frozen):
+    """Two skills that claim the same requests."""
+
+    name: str
+    other: str
+    words: str
+    """What both claim."""
+    preferred: str
+    """The one that the search prefers."""
+
+
 class Batch(Frozen):
     """Several skills that are lost for one reason, and the commands that help all of them."""
 
@@ -113,6 +125,31 @@ def facts_of(comparison: Comparison) -> Iterator[SkillFacts]:
                 path=one_line(short_path(os.path.dirname(skill.path), comparison), PATH_LIMIT),
                 facts=tuple(as_problem(item, comparison) for item in found),
             )
+
+
+_MAX_RIVALS = 100
+"""Pairs that a page shows."""
+_MAX_WORDS = 8
+
+
+def rivals_of(comparison: Comparison) -> Iterator[Rival]:
+    """Yield the pairs of skills that claim the same requests at one agent, those that share most first."""
+    contenders = {
+        skill.path: Contender(
+            claim=Claim(key=skill.path, name=skill.name, description=skill.description),
+            hosts=frozenset(host for host, view in skill.views.items() if view.kind is Kind.SEEN),
+        )
+        for skill in comparison.distinct
+    }
+    shown: set[frozenset[str]] = set()
+    for path, found in find_competitors(contenders).items():
+        for item in found:
+            pair = frozenset((path, item.path))
+            if pair not in shown and len(shown) < _MAX_RIVALS:
+                shown.add(pair)
+                name, other = (one_line(text, NAME_LIMIT) for text in (contenders[path].claim.name, item.name))
+                words = one_line(", ".join(item.words[:_MAX_WORDS]), _DESCRIPTION_LIMIT)
+                yield Rival(name=name, other=other, words=words, preferred=other if item.is_preferred else name)
 
 
 def _losses(skill: ComparedSkill, comparison: Comparison) -> Iterator[Cause]:

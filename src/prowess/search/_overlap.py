@@ -26,6 +26,7 @@ _LEAST_SHARE = 0.3
 """The terms that both claim, as a share of those that one of them does: chosen on 2,598 published skills."""
 _LEAST_SHARED = 3
 """Shared terms that are in neither name."""
+_LEAST_START = 2
 _MIN_NAME = 4
 """Characters of a name that is found wherever it is: a shorter one may be any word."""
 _MIN_CATALOG = 10
@@ -93,7 +94,7 @@ class Overlap(Frozen):
     """The one that the search prefers for the words that both claim."""
     second: Claim
     words: tuple[str, ...]
-    """What both claim, the rarest first, as the second description writes it; untrusted text."""
+    """What both claim, as one of the descriptions writes it, the longest words first; untrusted text."""
     share: float
     """The terms that both claim, as a share of those that one of them does; 0 to 1."""
 
@@ -136,22 +137,41 @@ def find_overlaps(claims: Sequence[Claim], only: AbstractSet[str] | None = None)
         claims: the skills, of which `MAX_COMPARED` are compared.
         only: the keys of some skills, of which one has to be in each pair; all by default.
     """
-    claims = claims[:MAX_COMPARED]
+    claims = claims[:MAX_COMPARED] if only is None else _which_may_share(claims, only)
     terms = [_Terms(claim) for claim in claims]
     wanted = None if only is None else {row for row, claim in enumerate(claims) if claim.key in only}
     found: list[tuple[float, int, int]] = []
     for first, second in _candidates(terms, wanted):
         if claims[first].name == claims[second].name:  # an agent shows one of them
             continue
+        if claims[second].key < claims[first].key:  # the answer does not depend on their order
+            first, second = second, first
         share = _share(claims[first], claims[second], terms[first], terms[second])
         if share >= _LEAST_SHARE:
             found.append((share, first, second))
-    found.sort(key=lambda item: (-item[0], item[1], item[2]))
+    found.sort(key=lambda item: (-item[0], claims[item[1]].key, claims[item[2]].key))
     preferred = _Preferred(claims)
     return [
         _overlap(share, claims[first], claims[second], terms[first], preferred)
         for share, first, second in found[:_MAX_FOUND]
     ]
+
+
+def _which_may_share(claims: Sequence[Claim], only: AbstractSet[str]) -> list[Claim]:
+    """Return the skills that may overlap with some of them, without splitting the texts of all others into terms.
+
+    A word begins as its term does, but for the last two letters, as long as it is plain ASCII.
+    """
+    own = [claim for claim in claims if claim.key in only]
+    starts = [{term[: max(_LEAST_START, len(term) - 2)] for term in _Terms(claim).claimed} for claim in own]
+    found = list(own)
+    for claim in claims:
+        text = f"{claim.name} {claim.description[:_MAX_CHARS]}".lower()
+        if claim.key not in only and (
+            not text.isascii() or any(sum(start in text for start in of_own) >= _LEAST_SHARED for of_own in starts)
+        ):
+            found.append(claim)
+    return found[:MAX_COMPARED]
 
 
 def _share(one: Claim, other: Claim, terms: _Terms, other_terms: _Terms) -> float:

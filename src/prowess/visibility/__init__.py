@@ -18,6 +18,12 @@ if TYPE_CHECKING:
         named_files as named_files,
         outdated_finding as outdated_finding,
     )
+    from ._competitors import (
+        Competitor as Competitor,
+        Contender as Contender,
+        contenders_of as contenders_of,
+        find_competitors as find_competitors,
+    )
     from ._copies import first_entry as first_entry, rows_of_entries as rows_of_entries
     from ._installed import (
         LOCK_INVALID as LOCK_INVALID,

@@ -41,6 +41,8 @@ _MAX_LISTED = 20
 """The most files or scripts of a skill that are listed."""
 _MAX_OF_CODE = 3
 """The most findings of one kind that a terminal shows of a skill."""
+_MAX_COMPETES = 3
+"""Competing skills that are named."""
 
 
 def add_install_options(parser: Parser, *, yes: bool = True) -> None:
@@ -199,6 +201,9 @@ def planned_lines(skill: PlannedSkill, shown: Shown, same_name: Sequence[str], *
     if lost:
         reasons = [f"{host}: {describe_view(view, shown)}" for host, view in lost]
         facts.append(("not by", ", ".join(host for host, _ in lost), reasons))
+    facts += [("competes", f"with {item.describe()}", []) for item in skill.competes[:_MAX_COMPETES]]
+    if len(skill.competes) > _MAX_COMPETES:
+        facts.append(("", f"and with {len(skill.competes) - _MAX_COMPETES:,} more", []))
     facts += [("older?", reason, []) for reason in skill.older]
     facts += [("also", f"{shown.path(path)} has the same name", []) for path in same_name]
     for key, text, details in facts:
@@ -245,6 +250,8 @@ def short_line(skill: PlannedSkill, same_name: Sequence[str]) -> str:
         facts.append(f"allowed-tools {_cut(neutral(', '.join(skill.allowed_tools)), 60)}")
     if skill.tools is not None:
         facts.append(f"tools {_cut(_tools(skill.tools), 60)}")
+    if skill.competes:
+        facts.append(f"would compete with {describe_choice([item.name for item in skill.competes])}")
     facts += skill.older
     facts += dict.fromkeys(item.code for item in skill.findings if item.group == "safety")
     if skill.findings:
@@ -320,6 +327,7 @@ def planned_as_dict(skill: PlannedSkill, same_name: Sequence[str]) -> dict[str, 
         "linked": skill.links,
         "agents": skill.agents,
         "hosts": {host: view.as_dict() for host, view in skill.views.items()},
+        "competes": [item.as_dict() for item in skill.competes],
         "older": skill.older,
         "same_name": same_name,
         "findings": as_dicts(skill.findings),

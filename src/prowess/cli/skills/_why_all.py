@@ -20,7 +20,14 @@ from prowess.cli._output import (
     print_lines,
     wrap_for_terminal,
 )
-from prowess.cli._references import candidate_lines, chain_json, lock_findings_about, with_skill_at
+from prowess.cli._references import (
+    candidate_lines,
+    chain_json,
+    competitor_lines,
+    competitors_of,
+    lock_findings_about,
+    with_skill_at,
+)
 from prowess.errors import SkillNotFoundError
 from prowess.hosts import evidence_marks
 from prowess.visibility import (
@@ -83,16 +90,19 @@ def explain_for_all(
         raise _not_found([own, *catalogs.values()], args.name, filesystem)
     comparison = compare_catalogs(catalogs, question, files=files, only_files=True, filesystem=filesystem)
     views = {host: _best_view(comparison.skills, host) for host in comparison.hosts}
+    competing = competitors_of([entry for chain in chains.values() for entry in chain], catalogs)
 
     def as_dict() -> dict[str, object]:
         return {
-            **chain_json(args.name, own, own_chain),
+            **chain_json(args.name, own, own_chain, competing),
             "hosts": {host: {**view.as_dict(), "path": path} for host, (view, path) in views.items()},
             "evidence": evidence_json(views),
         }
 
     def text() -> Iterator[str]:
         yield from _view_lines(args.name, comparison, views, offer)
+        if competing:
+            yield from ("", *competitor_lines(competing))
         yield from finding_messages(locks, base=question.cwd)
         yield from evidence_notes(views)
         if note is not None:

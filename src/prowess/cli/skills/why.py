@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from prowess.cli._output import Message
     from prowess.cli._parser import Arguments, Parser
     from prowess.filesystem import Filesystem, Question
+    from prowess.visibility import Competitor
 
 EPILOG = f"""\
 NAME is {SKILL_NAME}.
@@ -57,13 +58,14 @@ def run(args: Arguments) -> Result | int:
 
     def make(question: Question, filesystem: Filesystem) -> Result:
         from prowess.catalog import catalog_for
-        from prowess.cli._references import lock_findings_about, outdated_notes
+        from prowess.cli._references import competitors_of, lock_findings_about, outdated_notes
 
         catalog = catalog_for(question, host, filesystem=filesystem, cache=not args.no_cache)
         if candidates := catalog.candidates(args.name, filesystem):
+            competing = competitors_of(candidates, {host: catalog})
             about = finding_messages(lock_findings_about(args.name, question, filesystem), base=question.cwd)
             notes = (*outdated_notes(catalog, question, filesystem), *about)
-            return _chain_result(args.name, catalog, candidates, notes)
+            return _chain_result(args.name, catalog, candidates, notes, competing)
         from ._why_all import explain_for_all
 
         return explain_for_all(args, question, filesystem, [host], None)
@@ -71,16 +73,24 @@ def run(args: Arguments) -> Result | int:
     return _print_with_use(args, hosts, f"why {args.name!r} at {host}", make)
 
 
-def _chain_result(name: str, catalog: Catalog, candidates: Sequence[Entry], more: Iterable[Message] = ()) -> Result:
+def _chain_result(
+    name: str,
+    catalog: Catalog,
+    candidates: Sequence[Entry],
+    more: Iterable[Message] = (),
+    competing: Sequence[Competitor] = (),
+) -> Result:
     from prowess._internal.text import neutral
-    from prowess.cli._references import candidate_lines, chain_json
+    from prowess.cli._references import candidate_lines, chain_json, competitor_lines
     from prowess.hosts import raw_value
 
     host = catalog.host.name
     notes = evidence_notes([host])
     agent = raw_value(host, "title") + ("*" if notes else "")
     heading = f"{neutral(name)} for {agent}: {pluralize(len(candidates), 'candidate')}"
-    return Result(lambda: chain_json(name, catalog, candidates), (heading, *candidate_lines(candidates), *notes, *more))
+    between = ["", *competitor_lines(competing)] if competing else []
+    lines = (heading, *candidate_lines(candidates), *between, *notes, *more)
+    return Result(lambda: chain_json(name, catalog, candidates, competing), lines)
 
 
 def _explain_for_all(args: Arguments) -> int:
