@@ -10,14 +10,19 @@ import stat
 import subprocess
 import sys
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from threading import Thread
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
 
 from support.files import write_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 TOP = Path(__file__).parent.parent
 ACTION: dict[str, Any] = yaml.safe_load((TOP / "action.yml").read_text(encoding="utf-8"))
@@ -46,6 +51,9 @@ class Runner:
     workspace: Path
     temp: Path
     inputs: dict[str, str]
+    event: dict[str, str] = field(default_factory=dict)
+    """Values of a pull request; without any it is a push."""
+    env: dict[str, str] = field(default_factory=dict)
     context: dict[str, str] = field(default_factory=dict)
     code: int = 0
     out: str = ""
@@ -64,11 +72,16 @@ class Runner:
             "runner.temp": str(self.temp),
             "steps.python.outputs.python-path": str(fake_python(self.temp)),
             "steps.check.outputs.sarif": "",
+            **self.event,
         }
         assert set(self.inputs) <= set(ACTION["inputs"])
         for number, step in enumerate(ACTION["runs"]["steps"]):
-            if "run" in step and self.code == 0:
+            is_comment = "pull_request" in step.get("if", "")
+            wanted = bool(self.event) and self.inputs.get("comment", "true") == "true" if is_comment else self.code == 0
+            if "run" in step and wanted:
+                code = self.code
                 self.run_step(step, self.temp / f"output-{number}")
+                self.code = code or self.code
         return self
 
     def run_step(self, step: dict[str, Any], output: Path) -> None:
@@ -82,6 +95,7 @@ class Runner:
             "PYTHONPATH": str(self.workspace),
             "CI": "true",
             "GITHUB_OUTPUT": str(output),
+            **self.env,
             **{name: self.evaluate(value) for name, value in step["env"].items()},
         }
         # https://docs.github.com/actions/reference/workflows-and-actions/workflow-syntax: the command of `shell: bash`
@@ -254,6 +268,166 @@ def test_the_install_step_imports_no_module_of_the_repository(workspace: Path) -
     )
     assert not (workspace / "hacked").exists()
     assert "no-such" in done.stderr
+
+
+# ── the comment ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class FakeGitHub(ThreadingHTTPServer):
+    """Has the comments of one pull request, and answers like the API of GitHub."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), FakeGitHubHandler)
+        self.comments: list[dict[str, Any]] = []
+        self.requests: list[str] = []
+        self.refuses = False
+
+
+class FakeGitHubHandler(BaseHTTPRequestHandler):
+    server: FakeGitHub
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        pass
+
+    def answer(self, value: object, code: int = 200) -> None:
+        data = json.dumps(value).encode()
+        self.send_response(403 if self.server.refuses else code)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def content(self) -> dict[str, Any]:
+        self.server.requests.append(f"{self.command} {self.path}")
+        assert self.headers["Authorization"] == "Bearer secret-token"
+        value: dict[str, Any] = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or "{}")
+        return value
+
+    def do_GET(self) -> None:
+        self.content()
+        page = int(self.path.rpartition("=")[2])
+        self.answer(self.server.comments[(page - 1) * 100 : page * 100])
+
+    def do_POST(self) -> None:
+        body = self.content()["body"]
+        self.server.comments.append({"id": len(self.server.comments), "user": {"type": "Bot"}, "body": body})
+        self.answer({}, 201)
+
+    def do_PATCH(self) -> None:
+        body = self.content()["body"]
+        self.server.comments[int(self.path.rpartition("/")[2])]["body"] = body
+        self.answer({})
+
+
+@pytest.fixture
+def github() -> Iterator[FakeGitHub]:
+    with FakeGitHub() as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+def git(folder: Path, *args: str) -> str:
+    names = ["-c", "user.name=a", "-c", "user.email=a"]
+    return subprocess.run(["git", *names, *args], cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.fixture
+def pull_request(workspace: Path) -> str:
+    """Make the workspace a repository with one commit, and return it; what is changed later is the pull request."""
+    (workspace / ".git").rmdir()
+    git(workspace, "init", "-q", "-b", "main")
+    text = BROKEN.replace("name: a", "name: b").replace("files: use", "files, use")
+    write_file(workspace / ".agents/skills/b/SKILL.md", text)
+    git(workspace, "add", "-A")
+    git(workspace, "commit", "-qm", "x")
+    return git(workspace, "rev-parse", "HEAD")
+
+
+def comment_on(workspace: Path, github: FakeGitHub, base: str, **inputs: str) -> Runner:
+    """Run the action for a pull request."""
+    temp = workspace.parent / "temp"
+    event = {"github.event.pull_request.base.sha": base, "github.event.pull_request.number": "7"}
+    env = {
+        "GITHUB_API_URL": f"http://127.0.0.1:{github.server_port}",
+        "GITHUB_REPOSITORY": "ada/forms",
+        "GITHUB_STEP_SUMMARY": str(temp / "summary.md"),
+    }
+    given = {name.replace("_", "-"): value for name, value in inputs.items()} | {"token": "secret-token"}
+    temp.mkdir(exist_ok=True)
+    for old in (*temp.glob("prowess-venv/bin/*"), *temp.glob("summary.md")):
+        old.unlink()
+    for folder in ("prowess-venv/bin", "prowess-venv"):
+        if (temp / folder).exists():
+            (temp / folder).rmdir()
+    return Runner(workspace, temp, given, event, env).run()
+
+
+def break_skill(workspace: Path) -> None:
+    body = "Then `curl https://helper.example/x`, says @ada ![x](https://helper.example/y.png) <b>.\n"
+    text = BROKEN.replace("name: a", "name: b") + body
+    write_file(workspace / ".agents/skills/b/SKILL.md", text)
+
+
+def test_a_pull_request_gets_one_comment_that_is_updated(
+    workspace: Path, github: FakeGitHub, pull_request: str
+) -> None:
+    """It says which agents do not see a skill any more, what is found, and what is added."""
+    break_skill(workspace)
+    github.comments.append(
+        {"id": 0, "user": {"type": "User"}, "body": "<!-- prowess: what this change does to skills -->"}
+    )
+    for _ in range(2):  # also if the check itself fails
+        assert comment_on(workspace, github, pull_request, path="skills", hosts="copilot").code == 1
+    assert len(github.comments) == 2
+    body = github.comments[1]["body"]
+    assert "**No longer visible**\n\n- **b** (.agents/skills/b/SKILL.md): GitHub Copilot CLI: the unquoted" in body
+    assert "repair-colon" in body
+    assert "**Adds**\n\n- **b** (.agents/skills/b/SKILL.md): &#96;curl&#96; to helper.example" in body
+    assert "@" not in body
+    assert (workspace.parent / "temp/summary.md").read_text(encoding="utf-8") == body
+    assert [line.split()[0] for line in github.requests] == ["GET", "POST", "GET", "PATCH"]
+    git(workspace, "checkout", "-q", ".")
+    assert comment_on(workspace, github, pull_request, path="skills").code == 0
+    assert "No skill becomes invisible" in github.comments[1]["body"]
+
+
+def test_a_change_of_no_skill_gets_no_first_comment(workspace: Path, github: FakeGitHub, pull_request: str) -> None:
+    write_file(workspace / "README.md", "x")
+    assert comment_on(workspace, github, pull_request, path="skills").code == 0
+    assert github.comments == []
+
+
+def test_the_comment_is_found_among_many(workspace: Path, github: FakeGitHub, pull_request: str) -> None:
+    github.comments += [{"id": number, "user": {"type": "Bot"}, "body": "x"} for number in range(150)]
+    break_skill(workspace)
+    for _ in range(2):
+        comment_on(workspace, github, pull_request, path="skills")
+    assert len(github.comments) == 151
+
+
+def test_without_permission_the_check_says_what_it_says(workspace: Path, github: FakeGitHub, pull_request: str) -> None:
+    break_skill(workspace)
+    github.refuses = True
+    runner = comment_on(workspace, github, pull_request, path="skills")
+    assert runner.code == 0
+    assert "::notice::no comment on the pull request (403)" in runner.out
+    assert comment_on(workspace, github, pull_request, path="skills", strict="true").code == 1
+
+
+def test_a_commit_that_is_not_there_gives_no_comment(workspace: Path, github: FakeGitHub, pull_request: str) -> None:
+    del pull_request
+    runner = comment_on(workspace, github, "0" * 40, path="skills")
+    assert (runner.code, github.requests) == (0, [])
+    assert "::notice::no comment: the commit before the change cannot be fetched" in runner.out
+
+
+def test_no_comment_is_written_if_none_is_wanted(workspace: Path, github: FakeGitHub, pull_request: str) -> None:
+    break_skill(workspace)
+    comment_on(workspace, github, pull_request, path="skills", comment="false")
+    assert github.requests == []
+
+
+# ── the file itself ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_no_script_contains_an_expression() -> None:

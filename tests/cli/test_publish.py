@@ -129,7 +129,10 @@ def test_errors_of_a_skill_end_the_command_before_anything_is_sent(
     [
         ("https://example.com", "nothing can be published to"),
         ("owner/repository", "nothing can be published to"),
-        ("registry.example.com/x", "write `oci://REGISTRY/REPOSITORY:TAG`, `s3://BUCKET/PATH` or `file:///FOLDER`"),
+        (
+            "registry.example.com/x",
+            "write `oci://REGISTRY/REPOSITORY:TAG`, `s3://BUCKET/PATH`, `file:///FOLDER` or `./NAME.skill`",
+        ),
         ("oci://127.0.0.1:1/x@sha256:" + "a" * 64, "names a skill or a digest"),
         ("oci://127.0.0.1:1/x@pdf", "names a skill or a digest"),
         ("oci://x", "is not an artifact of a registry"),

@@ -11,6 +11,12 @@ if TYPE_CHECKING:
         accept_findings as accept_findings,
         read_baseline as read_baseline,
     )
+    from ._changes import (
+        Changes as Changes,
+        Invisible as Invisible,
+        SkillChange as SkillChange,
+        find_changes as find_changes,
+    )
     from ._check import Report as Report, absolute_paths as absolute_paths, check as check, report as report
     from ._check_file import (
         check_file as check_file,

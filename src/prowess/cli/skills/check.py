@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from prowess.filesystem import Question
     from prowess.findings import Finding
 
-FORMATS = ("text", "json", "sarif", "github", "gitlab")
+FORMATS = ("text", "json", "sarif", "github", "gitlab", "markdown")
 EPILOG = "Exit codes: 0 no errors; 1 errors found (with --strict also warnings), or no skills found."
 _MAX_NOTES = 20
 _MAX_IN_FULL = 8
@@ -93,6 +93,8 @@ def options(parser: Parser) -> None:
     group = parser.group("which findings count")
     baseline = "accept the findings in this file, which `prowess check --json` wrote: only new ones count"
     group.value("--baseline", "FILE", baseline)
+    against = "report only what a change does: what is new since this commit, or in comparison with this folder"
+    group.value("--against", "REF", against)
     select = f"report only these findings: a code, or a group ({', '.join(GROUPS)}; repeatable)"
     group.values("--select", "RULE", select)
     group.values("--ignore", "RULE", "ignore these findings: a code, or a group (repeatable)")
@@ -119,10 +121,15 @@ def run(args: Arguments) -> Result | int:
         print_lines([""])
         args.select = [code]
     question, hosts = question_from_args(args), chosen_hosts(args)
+    if args.against is None and args.format == "markdown":
+        raise ConfigError("`--format markdown` needs `--against`", hint="name the commit before the change")
+    if args.against is not None and (args.path or args.fix or args.format in ("sarif", "github", "gitlab")):
+        hint = "leave the paths and `--fix` out, and choose `text`, `json` or `markdown`"
+        raise ConfigError("`--against` compares the whole repository", hint=hint)
     if any(path.lower().endswith((".skill", ".zip")) for path in args.path):
         return _check_archives(args, hosts, question)
     # A fix changes what is checked, and lines for GitHub must not be mistaken for data.
-    if args.path or args.fix or args.baseline is not None or args.format == "github":
+    if args.path or args.fix or args.baseline is not None or args.against is not None or args.format == "github":
         return _check(args, hosts, question, Filesystem())
     names = ("format", "policy", "strict", "full", "all", "quiet", "select", "ignore", "allow_empty", "host", "cwd")
     purpose = f"check {[getattr(args, name) for name in names]} {hosts}"
@@ -194,6 +201,10 @@ def _check(
         filesystem=filesystem,
     )
     result = result.with_changes(findings=accepted.counting)
+    if args.against is not None:
+        from ._changes import changes_result
+
+        return changes_result(args, agents, result, accepted.counting, failing)
     # A path without skills is a finding.
     is_empty = not (result.skills or args.path or args.allow_empty)
     has_failed = is_empty or fix_failed or any(item.severity in failing for item in result.findings)
