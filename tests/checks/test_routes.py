@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from prowess.checks import ExampleDescription, example_descriptions, similar_descriptions
 from prowess.checks._routes import check_routes, find_person, is_english, is_template, says_only_when, says_when
-from prowess.skill import Skill, from_document, parse_frontmatter
+from prowess.search import Claim, find_overlaps
+from prowess.skill import Skill, check_skill, from_document, parse_frontmatter
 from support.growth import assert_linear, calls_at_most
 
 
@@ -196,3 +198,24 @@ def test_100_000_descriptions_cost_a_few_calls_each() -> None:
     with calls_at_most(200 * 400):
         for skill in skills:
             assert list(check_routes(skill, hosts=())) == []
+
+
+# ── examples ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("example", example_descriptions(), ids=lambda example: example.name)
+def test_an_example_passes_every_rule_of_descriptions(example: ExampleDescription) -> None:
+    skill = skill_of(f'"{example.description}"', name=example.name)
+    assert [*check_skill(skill), *check_routes(skill)] == []
+
+
+def test_no_two_examples_compete() -> None:
+    claims = [Claim(key=item.name, name=item.name, description=item.description) for item in example_descriptions()]
+    assert len(claims) == len({claim.name for claim in claims}) >= 30
+    assert find_overlaps(claims) == []
+
+
+def test_examples_are_of_the_kind_of_a_text() -> None:
+    assert similar_descriptions("Fix slow PostgreSQL queries and tables")[0].name == "sql-tuning"
+    assert similar_descriptions("") == example_descriptions()[:3]
+    assert len(similar_descriptions("x" * 1_000_000, 5)) == 5

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
         evaluate_path as evaluate_path,
         find_skill_files as find_skill_files,
     )
+    from ._examples import (
+        ExampleDescription as ExampleDescription,
+        example_descriptions as example_descriptions,
+        similar_descriptions as similar_descriptions,
+    )
     from ._ignore_rules import (
         IgnoreRule as IgnoreRule,
         ProjectRules as ProjectRules,

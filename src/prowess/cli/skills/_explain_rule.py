@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from prowess.cli._output import Result, paint
+from prowess.checks import similar_descriptions
+from prowess.cli._output import Result, paint, wrap_for_terminal
 from prowess.findings import CODES, GROUPS, explain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+
+    from prowess.checks import ExampleDescription
 
 
-def explanation(word: str) -> Result:
+def explanation(word: str, skill: str | None = None) -> Result:
     """Return what is printed of a code or a group.
 
     Args:
         word: a code of `CODES` or a group of `GROUPS`.
+        skill: the text of a skill, for examples of the same kind.
     """
     if word in GROUPS:
         codes = [code for code in CODES.values() if code.group == word]
@@ -33,7 +37,19 @@ def explanation(word: str) -> Result:
         "page": page,
         "url": code.url,
     }
-    return Result(lambda: value, _page_lines(word, page))
+    examples = similar_descriptions(skill or "") if word.startswith("description-") and code.group == "routes" else ()
+    if examples:
+        value["examples"] = [{"name": item.name, "description": item.description} for item in examples]
+    return Result(lambda: value, (*_page_lines(word, page), *_example_lines(examples)))
+
+
+def _example_lines(examples: Sequence[ExampleDescription]) -> Iterator[str]:
+    if examples:
+        yield ""
+        yield paint("Descriptions that pass, of the same kind as far as the words say", "command")
+    for item in examples:
+        yield ""
+        yield from wrap_for_terminal(f"    {item.name}: {item.description}", "    ")
 
 
 def _page_lines(word: str, page: str) -> Iterator[str]:

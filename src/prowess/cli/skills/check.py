@@ -63,6 +63,8 @@ if TYPE_CHECKING:
 FORMATS = ("text", "json", "sarif", "github", "gitlab", "markdown")
 EPILOG = "Exit codes: 0 no errors; 1 errors found (with --strict also warnings), or no skills found."
 _MAX_NOTES = 20
+_MAX_KIND_CHARS = 2_000
+"""Characters of a body that say what kind of skill it is."""
 _MAX_IN_FULL = 8
 """More findings than these are shown by kind on a terminal."""
 
@@ -115,7 +117,7 @@ def run(args: Arguments) -> Result | int:
         from ._explain_rule import explanation
 
         code = read_code(args.explain, "`--explain`")
-        status = print_result(explanation(code), is_json=args.json)
+        status = print_result(explanation(code, _first_text(args)), is_json=args.json)
         if not args.path or args.json:
             return status
         print_lines([""])
@@ -147,6 +149,17 @@ def _check_archives(args: Arguments, hosts: tuple[list[str], str | None], questi
         args.path = paths if archives else args.path
         result = _check(args, hosts, question, Filesystem(), archives)
         return say_of_archives(result, archives, real_path(args.cwd or "."))
+
+
+def _first_text(args: Arguments) -> str | None:
+    """Return the name, the description and the beginning of the body of the first skill that is named."""
+    from prowess.skill import load
+
+    for path in absolute_paths(args.path[:1], args.cwd or "."):
+        for file in find_skill_files(path)[0][:1]:
+            skill = load(file)
+            return f"{skill.name} {skill.description} {skill.body[:_MAX_KIND_CHARS]}"
+    return None
 
 
 def _check(
