@@ -1,10 +1,12 @@
-"""prowess init: create the skills folder of a project, with an example skill."""
+"""prowess init: create the skills folder of a project, with an example skill or the one about Prowess."""
 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
+from pkgutil import get_data
 
-from prowess._internal.files import SKILL_FILE
+from prowess._internal.files import SKILL_FILE, UnreadableError, read_file
 from prowess._internal.text import neutral
 from prowess.cli._output import Message, Result
 
@@ -14,7 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from prowess.cli._parser import Arguments, Parser
 
-EPILOG = "An example skill that exists already is not changed."
+EPILOG = "A skill that exists already is not changed."
+_OWN = "prowess"
 _NAME = "example"
 _DESCRIPTION = "Explains what an agent skill is. Use when the user asks how the skills of this project work."
 _BODY = """<!-- delete me: this is an example; remove its folder once you have a skill of your own -->
@@ -31,21 +34,40 @@ _BODY = """<!-- delete me: this is an example; remove its folder once you have a
 
 def options(parser: Parser) -> None:
     """Add the command's options."""
+    parser.flag("--skill", "write the skill `prowess` instead, so that a coding agent answers questions about skills")
     add_project_options(parser)
 
 
 def run(args: Arguments) -> Result:
-    """Create the folder and the example, unless they exist."""
+    """Create the folder and the skill, unless they exist."""
     place = SkillPlace(args)
-    folder, project = place.folder("prowess init", _NAME)
-    check_inside(project, os.path.join(folder, _NAME))
-    path = os.path.join(folder, _NAME, SKILL_FILE)
+    name = _OWN if args.skill else _NAME
+    folder, project = place.folder("prowess init --skill" if args.skill else "prowess init", name)
+    check_inside(project, os.path.join(folder, name))
+    path = os.path.join(folder, name, SKILL_FILE)
+    text = own_skill() if args.skill else skill_text(_NAME, _DESCRIPTION, _BODY)
     created = not os.path.lexists(path)
     if created:
-        write_skill(folder, _NAME, {SKILL_FILE: skill_text(_NAME, _DESCRIPTION, _BODY)}, place.named, project=project)
+        write_skill(folder, name, {SKILL_FILE: text}, place.named, project=project)
     seen = Seen(place, path)
-    new, old = "created an example skill; read it, then delete it", "the example skill exists already; nothing changed"
     return Result(
-        lambda: {"name": _NAME, "path": path, **seen.as_dict(), "created": created},
-        (neutral(path), Message(new if created else old), *seen.messages()),
+        lambda: {"name": name, "path": path, **seen.as_dict(), "created": created},
+        (neutral(path), Message(_outcome(path, text, created=created, own=args.skill)), *seen.messages()),
     )
+
+
+def own_skill() -> str:
+    """Return the SKILL.md of the skill `prowess`, which tells a coding agent which commands answer which question."""
+    return (get_data(__package__, f"{_OWN}/{SKILL_FILE}") or b"").decode()
+
+
+def _outcome(path: str, text: str, *, created: bool, own: bool) -> str:
+    """Say what was done."""
+    if created:
+        return "created the skill `prowess`" if own else "created an example skill; read it, then delete it"
+    if not own:
+        return "the example skill exists already; nothing changed"
+    with suppress(UnreadableError):
+        if read_file(path) == text.encode():
+            return "the skill `prowess` exists already; nothing changed"
+    return "another version of the skill `prowess` exists already; nothing changed; remove its folder to get this one"
