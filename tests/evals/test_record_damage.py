@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 VALUES: list[Any] = [
-    None, True, -1, 10**20, 0.5, "", "x", "../../etc/passwd", "/etc/passwd", "\0", "é\udce9", [], [[]], {}, {"a": 1},
+    None, True, -1, 10**20, 10**400, float("inf"), 0.5,
+    "", "x", "../../etc/passwd", "/etc/passwd", "\0", "é\udce9", [], [[]], {}, {"a": 1},
 ]  # fmt: skip
 
 
@@ -78,6 +79,45 @@ def test_hostile_values_do_not_crash(whole: Path, tmp_path: Path, capsys: pytest
             code = main(["eval", *words])
             assert code in (0, 2), (name, value, capsys.readouterr().err)
         shutil.rmtree(folder)
+
+
+FORGED = [
+    ("plan.json", "plan cases", []),
+    ("plan.json", "plan runs", 10**15),
+    ("plan.json", "plan cases 0 graders 0", {"kind": "output-matches", "text": "[" * 30_000, "path": "", "config": {}}),
+    ("manifest.json", "files", [["plan.json", "x"], [1, 2]]),
+    ("run.json", "cost", float("inf")),
+    ("run.json", "cost", 10**400),
+    ("run.json", "cost", -1),
+    ("run.json", "tokens", 10**400),
+    ("run.json", "tokens", -5),
+    ("run.json", "grades", [True] * 7),
+    ("run.json", "grades", []),
+    ("time.json", "seconds", float("inf")),
+    ("time.json", "seconds", 10**400),
+]
+
+
+@pytest.mark.parametrize(("name", "keys", "value"), FORGED)
+def test_forged_values_are_refused(
+    name: str, keys: str, value: Any, whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In one line, also if all digests match."""
+    shutil.copytree(whole, tmp_path / "forged")
+    # The last run did not fail.
+    path = max((tmp_path / "forged").rglob(name))
+    content = inner = json.loads(path.read_text(encoding="utf-8"))
+    *outer, last = [int(key) if key.isdigit() else key for key in keys.split()]
+    for key in outer:
+        inner = inner[key]
+    inner[last] = value
+    path.write_text(json.dumps(content), encoding="utf-8")
+    if keys == "plan cases":
+        content["plan"]["runs"] = 10**15
+    sign(tmp_path / "forged", name)
+    for words in (["--replay", str(tmp_path / "forged")], ["grade", str(tmp_path / "forged")]):
+        assert main(["eval", *words]) == 2
+        assert capsys.readouterr().err.startswith("error: ")
 
 
 def replace_one(value: Any, random: Random) -> None:

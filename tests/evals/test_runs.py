@@ -399,6 +399,17 @@ def test_a_file_of_the_skill_is_no_output(tmp_path: Path) -> None:
     assert outcome.pairs.verdict == "helps"
 
 
+def test_a_folder_that_a_program_replaced_by_a_link_has_no_files(tmp_path: Path) -> None:
+    """Nothing outside is graded or kept."""
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/a.py").touch()
+    evals = evals_of(tmp_path, cases(1, assertions=[ANY_PYTHON, {"type": "command", "command": "test -e a.py"}]))
+    program = f'mv "$PWD" "$PWD.old"; ln -s {tmp_path}/outside "$PWD"'
+    plan = make_plan(evals, 1, 0)
+    for run in run_pairs(Command(program), Arms(evals), plan):
+        assert (run.ran.failure, run.grades) == ("", (False, False))
+
+
 def test_a_pattern_that_takes_too_long_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether it should be found or not."""
     monkeypatch.setattr(_grade, "_PATTERN_SECONDS", 0.5)

@@ -80,6 +80,17 @@ def test_other_data_is_one_error(data: bytes, tmp_path: Path, capsys: pytest.Cap
         assert "archive" in err or "no skill" in err or "empty" in err
 
 
+def test_a_result_says_nothing_of_where_the_archive_was_unpacked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = archive(tmp_path / "bad.skill", {"BAD/SKILL.md": "---\nname: BAD\n---\nFill it.\n"})
+    for more in ([], ["--json"], ["--format", "gitlab"]):
+        main(["check", path, *more])
+        out, err = capsys.readouterr()
+        assert "BAD" in out
+        assert "prowess-archive" not in out + err
+
+
 def test_only_files_are_archives(tmp_path: Path) -> None:
     (tmp_path / "folder.skill").mkdir()
     os.mkfifo(tmp_path / "fifo.zip")

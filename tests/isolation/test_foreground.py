@@ -115,6 +115,19 @@ def test_a_signal_during_the_start_is_forwarded() -> None:
     assert remaining_output(process) == "code 130 caught 2\n"
 
 
+@linux
+def test_a_signal_that_interrupts_no_call_is_handled() -> None:
+    """As one that arrives just before a call that blocks: here another thread gets it."""
+    before = (
+        "import signal, threading\n"
+        "    threading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n"
+        "    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})"
+    )
+    process = watched("sleep 20; exit 3", before=before)
+    process.send_signal(signal.SIGHUP)
+    assert remaining_output(process) == "code 129 caught 1\n"
+
+
 def test_an_ignored_signal_stays_ignored() -> None:
     """As under `nohup`."""
     before = "pass"

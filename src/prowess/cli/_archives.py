@@ -51,6 +51,8 @@ def say_of_archives(result: Result, archives: Mapping[str, str], cwd: str) -> Re
     """
     if not archives:
         return result
+    # Some messages name the folder above.
+    archives = {**archives, **{os.path.dirname(folder): path for folder, path in archives.items()}}
     names = {folder: path.removeprefix(cwd.rstrip(os.sep) + os.sep) for folder, path in archives.items()}
     value = result.as_dict() if callable(result.as_dict) else result.as_dict
 

@@ -201,6 +201,9 @@ class Arms:
             if grader.kind == "command":
                 # Of what it writes, no other grader and no record sees anything.
                 with Place() as copy:
+                    if real_path(place.work) != place.work:
+                        grades[number] = False
+                        continue
                     shutil.copytree(place.work, copy.work, symlinks=True, dirs_exist_ok=True)
                     _write(copy.home, self._checks[os.path.dirname(case.path)])
                     grades[number] = run_check(grader, copy.work, copy.home)

@@ -194,7 +194,7 @@ def _ran_of(trajectory: _Trajectory, evals: Evals) -> Ran:
 def _case_of(steps: Sequence[Mapping[str, Any]], prompts: Mapping[str, int | None]) -> int | None:
     message = next((step.get("message") for step in steps if step.get("source") == "user"), "")
     if isinstance(message, list):
-        message = "\n".join(part["text"] for part in message if isinstance(part, dict) and "text" in part)
+        message = "\n".join(str(part["text"]) for part in message if isinstance(part, dict) and "text" in part)
     text = _normal(str(message))
     if text in prompts or len(prompts) > _MOST_CONTAINED:
         return prompts.get(text)

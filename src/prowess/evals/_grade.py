@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from math import inf
 from pathlib import Path
 
-from prowess._internal.files import UnreadableError, package_folder, read_file, skill_files
+from prowess._internal.files import UnreadableError, package_folder, read_file, real_path, skill_files
 from prowess._internal.frozen import Frozen
 from prowess.sandbox import Limits, Result, run
 from prowess.testing import Case, decode_output, failures
@@ -57,9 +57,12 @@ def output_files(folder: str, skill: str = "") -> dict[str, str]:
     """Return the files that a run left: the path of each in its folder, with `/`, and its absolute path.
 
     Args:
-        folder: in which it worked. Links in it are not followed.
+        folder: in which it worked, a real path. Links in it are not followed; if there is a link in its place now, it
+            has no files.
         skill: the path in it at which one arm has the skill: what is below it is no output.
     """
+    if real_path(folder) != folder:
+        return {}
     paths = [path for path, _ in skill_files(folder) if not (skill and path.startswith(f"{skill}/"))]
     return {path: os.path.join(folder, *path.split("/")) for path in paths}
 
@@ -215,8 +218,8 @@ def _match_all(patterns: list[_Pattern]) -> None:
             stdin=data.encode(),
             sandbox="none",
             trusted=True,
-            # Without a timer only the program itself can be ended.
-            limits=Limits(timeout=_PATTERN_SECONDS * (len(patterns) + 1 if hasattr(signal, "setitimer") else 1)),
+            # Without a timer only the program itself can be ended. A busy machine takes longer than a pattern computes.
+            limits=Limits(timeout=_PATTERN_SECONDS * (4 * (len(patterns) + 1) if hasattr(signal, "setitimer") else 1)),
         )
         found = result.stdout.split()[: len(patterns)]
         if len(found) < len(patterns):  # the program ended in the middle: that pattern fails, the others are searched

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ._cases import EvalCase
 
-_MAX_PATTERN = 2_000
+MAX_PATTERN = 2_000
 """Characters of a regular expression."""
 _CODE_KINDS = ("output-", "file-", "exit-success", "expected", "command")
 _LIMITS = {
@@ -193,8 +193,8 @@ def python_pattern(text: str) -> str:
 
 def _pattern_problem(text: str) -> str:
     """Return what is wrong with a regular expression."""
-    if len(text) > _MAX_PATTERN:
-        return f"it is longer than {_MAX_PATTERN:,} characters"
+    if len(text) > MAX_PATTERN:
+        return f"it is longer than {MAX_PATTERN:,} characters"
     try:
         re.compile(python_pattern(text))
     except (re.error, OverflowError, RecursionError) as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from prowess._internal.files import real_path
 from prowess._internal.frozen import Frozen
 from prowess._internal.tempdirs import TemporaryDirectory, temporary_directory_root
 
@@ -34,11 +35,11 @@ class Place:
 
     def __enter__(self) -> Self:
         self._folder = TemporaryDirectory(PREFIX, temporary_directory_root(contained=False))
-        names = ("work", "home", "tmp", "steps")
-        self.folders = tuple(os.path.join(self._folder.path, name) for name in names)
+        names, top = ("work", "home", "tmp", "steps"), real_path(self._folder.path)
+        self.folders = tuple(os.path.join(top, name) for name in names)
         self.work, self.home, _, steps = self.folders
         # Agents look for skills and instructions above their folder as far as its repository goes: only to here.
-        for path in (*self.folders, os.path.join(self._folder.path, ".git")):
+        for path in (*self.folders, os.path.join(top, ".git")):
             os.mkdir(path, 0o700)
         self.trajectory = os.path.join(steps, "trajectory.json")
         return self

@@ -13,7 +13,7 @@ from prowess.errors import ConfigError
 from prowess.testing import Case
 
 from ._cases import EVALUATOR, GRADERS, EvalCase, Evals, Fixture, Grader
-from ._graders import usable_graders
+from ._graders import MAX_PATTERN, usable_graders
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ def read_plan(content: str) -> tuple[Plan, Evals]:
         cases = tuple(_case_of(case) for case in _typed(value["cases"], list))
         names = tuple(_typed(name, str) for name in _typed(value["arms"], list))
         is_valid = (
-            _typed(value["runs"], int) > 0
+            0 < _typed(value["runs"], int) <= MOST_PAIRS
             and len(cases) * value["runs"] <= MOST_PAIRS
             and len(names) == len(ARMS)
             and all(map(_is_arm, names))
@@ -244,6 +244,8 @@ def _case_of(value: dict[str, Any]) -> EvalCase:
         for grader in _typed(value["graders"], list)
     )
     for grader in graders:
+        if grader.kind.endswith("matches") and len(grader.text) > MAX_PATTERN:
+            raise ValueError("it has a pattern that is too long")
         if grader.kind == "expected":
             Case(name="run", file="", command="", **grader.config)
             for key, texts in grader.config.items():

@@ -234,7 +234,7 @@ class Record:
         kept: dict[str, str | None] = {}
         unchanged: list[str] = []
         is_whole, count, size = run.case not in self._changed_cases, 0, 0
-        for path, source in output_files(place.work, self._arms.skill_folder).items():
+        for path, source in output_files(place.work, self._arms.hidden_folder).items():
             try:
                 data = read_file(source, max(MOST_FILE_BYTES, len(given.get(path, b""))))
             except UnreadableError:

@@ -38,8 +38,10 @@ RUN_FIELDS: dict[str, tuple[type, ...]] = {
 """Attributes of a `Ran` that are in `run.json` as they are, and their types."""
 _MOST_JSON = 64 * 1024 * 1024
 _MOST_FILE = 1024 * 1024
+_MOST_OF_A_RUN = 1e12
+"""Seconds, tokens or US dollars; with more, sums are no longer exact."""
 _is_shard = re.compile(r"[0-9]{1,5}/[0-9]{1,5}").fullmatch
-_BROKEN = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
+_BROKEN = (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError)
 """What JSON with another structure raises."""
 
 
@@ -103,7 +105,7 @@ def read_record(folder: str) -> Recorded:
         raise ConfigError(message, hint="go on with it by `prowess eval --resume`")
     manifest, _ = _read_json(folder, [MANIFEST_FILE])
     try:
-        files, shard = dict(manifest["files"]), manifest["shard"]
+        files, shard = {**manifest["files"]}, manifest["shard"]
         is_valid = manifest["plan"] == plan.digest and (shard is None or bool(_is_shard(shard)))
     except _BROKEN:
         is_valid = False
@@ -118,6 +120,8 @@ def read_record(folder: str) -> Recorded:
             name = f"{RUNS}/{run_name(plan, pair.number, arm)}/run.json"
             if name in files:
                 run, is_whole = read_one(folder, plan, pair, arm, files.pop(name))
+                if len(run.grades) != (0 if run.ran.failure else len(evals.cases[run.case].graders)):
+                    raise _damaged(folder, name)
                 runs.append(run)
                 whole |= {(pair.number, arm)} if is_whole else set()
     for path, digest in files.items():
@@ -179,13 +183,14 @@ def read_one(folder: str, plan: Plan, pair: Pair, arm: int, digest: str | None =
         digests |= {f"files/{path}": digest for path, digest in value["files"].items() if digest is not None}
         is_valid = (
             all(type(known[name]) in kinds for name, kinds in RUN_FIELDS.items())
+            and all(0 <= (known[name] or 0) < _MOST_OF_A_RUN for name in ("tokens", "cost"))
             and all(type(grade) in (bool, type(None)) for grade in grades)
             and type(asked_twice) is type(agreed) is int
             and 0 <= agreed <= asked_twice
             and (value["pair"], value["case"], value["arm"]) == (pair.number, plan.cases[pair.case], plan.arms[arm])
             and type(is_whole) is bool
         )
-        is_timed = time["sha256"] == time_digest(data, seconds) and seconds >= 0
+        is_timed = time["sha256"] == time_digest(data, seconds) and 0 <= seconds < _MOST_OF_A_RUN
     except _BROKEN:
         is_valid = is_timed = False
     if not is_valid or not is_timed:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from prowess.lock import Tree
     from prowess.skill import Skill
 
-_KINDS = {"oci": "sources.oci", "bucket": "sources.bucket", "folder": "sources.archive_file"}
+_KINDS = {"oci": "sources.oci", "bucket": "sources.bucket", "folder": "_archive_publishing"}
 """Each kind of place, and the module whose `publish` writes there."""
 
 

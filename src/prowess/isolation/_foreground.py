@@ -24,6 +24,8 @@ TERM_TIMEOUT = 10.0
 """Seconds after a signal until the command is killed."""
 LEFTOVER_TIMEOUT = 0.5
 """Seconds after SIGTERM until background processes are killed."""
+_LONGEST_CALL = 500
+"""Milliseconds after which it is looked whether a signal arrived."""
 _FORWARDED_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
 _TERMINAL_SIGNALS = ("SIGINT", "SIGQUIT")
 """Signals that a terminal sends to all of its foreground processes."""
@@ -86,7 +88,7 @@ class Foreground:
             self._child = start()
             if self.last_signal is not None:  # it arrived while the command was being started
                 self._forward_signal(self.last_signal)
-            code = self._child.wait()
+            code = _wait(self._child)
             self._child = None
             if hasattr(signal, "setitimer"):
                 signal.setitimer(signal.ITIMER_REAL, 0)
@@ -94,6 +96,24 @@ class Foreground:
         finally:
             set_subreaper(enabled=was_subreaper)
         return code if code >= 0 else 128 - code
+
+
+def _wait(child: Popen[Any]) -> int:
+    """Wait for a process. No call blocks for long: a signal that arrives just before one is handled after it only."""
+    import select
+
+    try:
+        fd = os.pidfd_open(child.pid)
+    except (AttributeError, OSError):  # another system
+        return child.wait()
+    try:
+        poll = select.poll()
+        poll.register(fd, select.POLLIN)
+        while not poll.poll(_LONGEST_CALL):
+            pass
+    finally:
+        os.close(fd)
+    return child.wait()
 
 
 def _is_from_terminal() -> bool:

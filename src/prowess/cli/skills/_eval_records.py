@@ -99,7 +99,11 @@ def recorded_options(args: Arguments, folder: str, *, go_on: bool) -> Arguments:
     values |= {"open_ended": plan.open_ended, "all": plan.neighbours > 0}
     if args.runs not in (DEFAULT_RUNS, plan.runs) or args.seed not in (0, plan.seed) or args.null > values["null"]:
         raise ConfigError("the plan of a record cannot change", hint="leave out `--runs`, `--seed` and `--null`")
-    paths = {name: os.path.join(folder, local[name]) for name in ("skill", "cases", "against") if local.get(name)}
+    paths = {
+        name: os.path.join(folder, local[name])
+        for name in ("skill", "cases", "against")
+        if isinstance(local.get(name), str) and local[name]
+    }
     if "against" in paths and not os.path.isdir(paths["against"]):
         paths["against"] = local["against"]
     values["words"] = args.words or [paths["skill"]] if "skill" in paths else args.words

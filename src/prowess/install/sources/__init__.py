@@ -13,13 +13,12 @@ if TYPE_CHECKING:
         fetch as fetch,
         resolve_names as resolve_names,
     )
-    from ._folder import find_skills as find_skills
+    from ._folder import find_skills as find_skills, skill_in as skill_in
     from ._source import Source as Source, parse_source as parse_source
     from .archive_file import (
         has_archive_name as has_archive_name,
         is_archive_file as is_archive_file,
         read_archive as read_archive,
-        skill_in as skill_in,
         unpack_file as unpack_file,
         unpacked_archive as unpacked_archive,
     )

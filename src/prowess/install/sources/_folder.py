@@ -115,3 +115,21 @@ def find_skills(top: str) -> tuple[list[tuple[str, str]], list[Finding]]:
             skills.add(path)
             found.append((load(file).name or os.path.basename(os.path.abspath(folder)), path))
     return found, [item for item in findings if item.code != "file-missing"]
+
+
+def skill_in(folder: str, path: str) -> str:
+    """Return the folder of the only skill in what was unpacked.
+
+    Args:
+        folder: with what an archive contains.
+        path: of the archive, for messages.
+
+    Raises:
+        InstallError: it has no skill, or several.
+    """
+    found, _ = find_skills(folder)
+    if len(found) != 1:
+        names = ", ".join(quoted(name) for name, _ in found[:10])
+        problem = f"contains {len(found):,} skills: {names}" if found else f"contains no {SKILL_FILE}"
+        raise InstallError(f"{quoted(path, PATH_LIMIT)} {problem}", hint="name an archive of one skill")
+    return os.path.join(folder, *found[0][1].split("/")) if found[0][1] else folder

@@ -1,4 +1,4 @@
-"""Read skills from a `.skill` or `.zip` file of this machine, and publish a skill as one.
+"""Read skills from a `.skill` or `.zip` file of this machine, and pack one.
 
     NAME.skill    a zip archive with everything below a folder `NAME/`, as skill creators of Claude write it
     NAME.zip      the same; its files may also be at the top, or it may have several skills
@@ -16,21 +16,16 @@ from contextlib import contextmanager
 from io import BytesIO
 
 from prowess._internal.files import MAX_DIGEST_BYTES, SKILL_FILE, UnreadableError, read_file, real_path
-from prowess._internal.fs import atomic_replace
 from prowess._internal.tempdirs import TemporaryDirectory, temporary_directory_root
-from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
+from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.errors import InstallError
 from prowess.install.archive import Limits, gunzip, read_tar, unpack
 from prowess.lock import os_errors
 from prowess.skill import is_portable_name, load
 
-from ._fetched import digest_of
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from prowess.install._publish import Publication, Published
 
 ENDINGS = (".skill", ".zip")
 _PREFIX = "prowess-archive-"
@@ -103,66 +98,6 @@ def unpacked_archive(path: str, data: bytes | None = None) -> Iterator[str]:
         yield unpack_file(path, inside, data)
     finally:
         temporary.close()
-
-
-def skill_in(folder: str, path: str) -> str:
-    """Return the folder of the only skill in what was unpacked.
-
-    Args:
-        folder: with what an archive contains.
-        path: of the archive, for messages.
-
-    Raises:
-        InstallError: it has no skill, or several.
-    """
-    from ._folder import find_skills
-
-    found, _ = find_skills(folder)
-    if len(found) != 1:
-        names = ", ".join(quoted(name) for name, _ in found[:10])
-        problem = f"contains {len(found):,} skills: {names}" if found else f"contains no {SKILL_FILE}"
-        raise InstallError(f"{quoted(path, PATH_LIMIT)} {problem}", hint="name an archive of one skill")
-    return os.path.join(folder, *found[0][1].split("/")) if found[0][1] else folder
-
-
-# ── publishing ───────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def publish(publication: Publication) -> Published:
-    """Write a skill as an archive, as `publish_skill` says.
-
-    Raises:
-        InstallError: it cannot be written, or another file is there that may not be replaced.
-    """
-    path = publication.place.url
-    if publication.tags:
-        raise InstallError("a file has no tags", hint="leave out `--tag`")
-    packed = publication.packed
-    data = packed.original or pack_zip(packed.archive)
-    state = "planned" if publication.dry_run else _put(publication, path, data)
-    return publication.published(state, publication.place.text, digest_of(data)).with_changes(size=len(data))
-
-
-def _put(publication: Publication, path: str, data: bytes) -> str:
-    """Write the archive unless it is there, and return the state."""
-    try:
-        present: bytes | None = read_file(path, MAX_DIGEST_BYTES, follow=True)
-    except UnreadableError as error:
-        if error.code != "file-missing" and os.path.lexists(path):
-            problem = f"{quoted(path, PATH_LIMIT)} cannot be replaced: {error.message}"
-            raise InstallError(problem, hint="publish to another path") from None
-        present = None
-    state = "unchanged" if present == data else "new" if present is None else "moved"
-    if state == "moved" and not publication.may_move(os.path.basename(path)):
-        problem = f"{quoted(path, PATH_LIMIT)} has other content"
-        raise InstallError(problem, hint="replace it with `--force`, or publish to another path")
-    if state != "unchanged":
-        try:
-            atomic_replace(real_path(path), data, mode=0o666)
-        except OSError as error:
-            problem = f"{quoted(path, PATH_LIMIT)} cannot be written: {describe_os_error(error)}"
-            raise InstallError(problem, hint="check the folder") from None
-    return state
 
 
 def pack_zip(archive: bytes) -> bytes:
