@@ -45,20 +45,26 @@ def test_check_is_never_older_than_the_evals(folder: Path, capsys: pytest.Captur
     file.write_text(CASES % '"../../../form.txt"')
     assert check_codes(capsys) == check_codes(capsys) == ["eval-invalid"]
     (folder.parents[2] / "form.txt").write_text("Name:")
-    assert check_codes(capsys) == check_codes(capsys) == []
+    assert check_codes(capsys) == check_codes(capsys) == ["eval-unsound"]  # no case is about another task
     file.write_text(CASES.replace("prompt", "promt") % "")
     assert check_codes(capsys) == ["eval-invalid", "eval-unknown"]
     file.unlink()
     assert check_codes(capsys) == []
 
 
-def test_whether_an_eval_can_show_anything_is_not_for_check(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One case is no mistake in a file."""
+def test_check_says_only_that_no_case_is_about_another_task(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As information, at its place; `eval` says what else an eval cannot show."""
     (folder / "evals").mkdir()
-    (folder / "evals/evals.json").write_text(CASES % "")
+    file = folder / "evals/evals.json"
+    file.write_text(CASES % "")
+    (found,) = [item for item in run(capsys, "check", "--host", "codex")["findings"] if item["code"] == "eval-unsound"]
+    assert (found["severity"], found["line"], found["column"]) == ("info", 1, 1)
+    assert found["message"] == "no case is one in which the skill must not be used"
+    assert len(run(capsys, "eval", "pdf")["sound"]["findings"]) > 1
+    cases = json.loads(file.read_text())
+    cases["evals"].append({"id": "other", "prompt": "Sing a song", "should_trigger": False})
+    file.write_text(json.dumps(cases))
     assert check_codes(capsys) == []
-    found = run(capsys, "eval", "pdf")["sound"]["findings"]
-    assert {item["code"] for item in found} == {"eval-unsound"}
 
 
 def test_a_plan_has_a_digest_of_what_it_runs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -45,7 +45,12 @@ if TYPE_CHECKING:
     )
     from ._regrade import Regraded as Regraded, regrade as regrade
     from ._runs import Run as Run, run_pairs as run_pairs
-    from ._sound import Power as Power, find_weaknesses as find_weaknesses, measure_power as measure_power
+    from ._sound import (
+        Power as Power,
+        check_evals as check_evals,
+        find_weaknesses as find_weaknesses,
+        measure_power as measure_power,
+    )
     from ._statistics import (
         Difference as Difference,
         Verdict as Verdict,

@@ -7,7 +7,7 @@ import re
 from prowess._internal.files import UnreadableError, read_file
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral, quoted
-from prowess.findings import Finding, finding
+from prowess.findings import Finding, Severity, finding
 from prowess.search import ordered_terms
 
 from ._first_file import REPLACE
@@ -118,13 +118,26 @@ def _of_all(evals: Evals) -> Iterator[Finding]:
     if len(cases) < MIN_CASES:
         message = f"{_count(len(cases), 'case')}, so no verdict about other tasks is possible"
         yield finding("eval-unsound", message, path=path, line=1, hint=f"write at least {MIN_CASES} cases")
-    if all(case.triggers for case in cases):
-        message = "no case is one in which the skill must not be used"
-        hint = 'add tasks that only look like its own, with `"should_trigger": false`'
-        yield finding("eval-unsound", message, path=path, line=1, hint=hint)
-    elif not any(case.triggers for case in cases):
+    yield from _without_others(evals)
+    if not any(case.triggers for case in cases):
         message = "no case is one in which the skill must be used"
         yield _weak(first, first.path, message, "add tasks that it is for")
+
+
+def _without_others(evals: Evals) -> Iterator[Finding]:
+    """Yield that no case shows whether the skill is used too often."""
+    if all(case.triggers for case in evals.cases):
+        message = "no case is one in which the skill must not be used"
+        hint = 'add tasks that only look like its own, with `"should_trigger": false`'
+        yield finding("eval-unsound", message, path=evals.files[0], line=1, column=1, hint=hint)
+
+
+def check_evals(evals: Evals) -> Iterator[Finding]:
+    """Yield what a check says of evals: what is wrong with their files, and that no case is about other tasks."""
+    yield from evals.findings
+    if evals.cases and not evals.findings:
+        # Every eval starts like this, so it is no warning; and after a mistake, it is not known which cases count.
+        yield from (item.with_changes(severity=Severity.INFO) for item in _without_others(evals))
 
 
 def _similar(cases: tuple[EvalCase, ...]) -> Iterator[Finding]:

@@ -247,16 +247,16 @@ def _of_archives(result: Report, archives: Mapping[str, str]) -> Report:
 
 
 def _with_evals(result: Report, filesystem: Filesystem) -> Report:
-    """Return the report with what is wrong in the evals of its skills; whether these can show anything is left out."""
+    """Return the report with what is wrong in the evals of its skills, and what they plainly lack."""
     found: list[Finding] = []
     for path in result.skills:
         if os.path.basename(path) == SKILL_FILE and any(
             name.startswith("evals/") or name.endswith(("eval.yaml", "eval.yml")) for name, _ in filesystem.files(path)
         ):
-            from prowess.evals import read_evals
+            from prowess.evals import check_evals, read_evals
 
             filesystem.mark_incomplete()  # fixtures may be anywhere in the repository
-            found += read_evals(os.path.dirname(path)).findings
+            found += check_evals(read_evals(os.path.dirname(path)))
     return result.with_changes(findings=(*result.findings, *found)) if found else result
 
 
