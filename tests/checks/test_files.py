@@ -65,6 +65,9 @@ MISSING = "the body names `{}`, which is missing"
         pytest.param("The build has `references/b.md`.", {}, None, id="no-references-here"),
         pytest.param("Create `scripts/b.py`. Use `scripts/a.py`.", SCRIPT, None, id="is-written"),
         pytest.param("`python scripts/a.py > scripts/b.json`", SCRIPT, None, id="output"),
+        pytest.param(
+            "`node x > scripts/b.md`, read `scripts/b.md` and scripts/a.py", SCRIPT, None, id="written-before"
+        ),
         pytest.param("The project has\nits own `scripts/b.py`; `scripts/a.py`.", SCRIPT, None, id="line-before"),
         pytest.param("`other/scripts/b.py`, `~/scripts/b.py`, scripts/a.py", SCRIPT, None, id="elsewhere"),
         pytest.param("`scripts/*.py`, `scripts/<name>.py`, scripts/a.py", SCRIPT, None, id="pattern"),

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from prowess.checks import ExampleDescription, example_descriptions, similar_descriptions
+from prowess.checks._check_file import check_file
 from prowess.checks._routes import check_routes, find_person, is_english, is_template, says_only_when, says_when
 from prowess.search import Claim, find_overlaps
 from prowess.skill import Skill, check_skill, from_document, parse_frontmatter
 from support.growth import assert_linear, calls_at_most
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def skill_of(description: str, *, name: str = "pdf-forms", fields: str = "") -> Skill:
@@ -87,6 +93,15 @@ def test_a_description_is_judged_by_its_words(description: str, found: tuple[str
 
 def test_a_skill_that_the_model_does_not_choose_is_not_judged() -> None:
     assert found_in(SHORT, fields="disable-model-invocation: true\n") == []
+
+
+def test_a_command_that_users_call_is_not_judged(tmp_path: Path) -> None:
+    """A single-file skill elsewhere is."""
+    for folder, reported in (("commands", False), ("skills", True)):
+        file = tmp_path / f".claude/{folder}/clean.md"
+        file.parent.mkdir(parents=True)
+        file.write_text("---\ndescription: Cleans caches.\n---\nDo it.\n")
+        assert any(item.code == "description-when" for item in check_file(str(file), advise=True)) is reported
 
 
 def test_words_that_most_descriptions_of_a_catalog_have_name_no_subject() -> None:

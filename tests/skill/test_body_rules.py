@@ -45,6 +45,8 @@ def test_the_body_is_checked(body: str, found: list[tuple[str, int, str]]) -> No
         pytest.param("~~~\n[a](b)\n```\n[c](d)\n~~~~\n[e](f)", [("f", 10, 5)], id="other-fence"),
         pytest.param("![a](b.png)", [], id="image"),
         pytest.param("[a]({{b}}) [c]($d)", [], id="template"),
+        pytest.param("- [a](b.md) - [Description of it]", [], id="line-of-a-template"),
+        pytest.param("- [x] [a](b.md) [Text][ref]", [("b.md", 5, 11)], id="other-brackets"),
     ],
 )
 def test_links_are_found_outside_code(body: str, links: list[tuple[str, int, int]]) -> None:
@@ -59,6 +61,19 @@ def test_missing_files_are_reported_once() -> None:
     assert found == [
         ("link-missing", 5, "the link `b.md` leads to a missing file"),
         ("link-missing", 91, "the link `c.md` leads to a missing file"),
+    ]
+
+
+def test_missing_files_of_one_cause_are_one_finding() -> None:
+    """A folder that is missing, and files that are elsewhere in the skill."""
+    one = skill_of("[a](ref/a.md) [b](ref/b.md) [c](c.md) [d](x/d.md) [e](ref/deep/e.md) [f](f.md) [g](here/g.md)")
+    files = ("resources/c.md", "resources/d.md", "resources/f.md", "more/f.md")
+    found = [(item.column, item.message) for item in check_links(one, {"here", *files}.__contains__, None, files)]
+    assert found == [
+        (5, "the link `ref/a.md` leads to a missing file: there is no `ref` (3 such links)"),
+        (33, "the link `c.md` leads to a missing file; it is at `resources/c.md` (2 such links)"),
+        (74, "the link `f.md` leads to a missing file"),
+        (84, "the link `here/g.md` leads to a missing file"),
     ]
 
 

@@ -169,7 +169,10 @@ def _whole_file_findings(skill: Skill, rule: str, filesystem: Filesystem, *, adv
     yield from (item for item in check_body(skill) if not (is_alone and item.code == "body-too-long"))
     folder = os.path.dirname(skill.path or "")
     links = [*find_body_links(skill)]
-    yield from check_links(skill, lambda path: _file_exists(folder, path, filesystem), links)
+    files = (
+        [name for name, _ in filesystem.files(skill.path or "")] if links and is_skill_file(skill.path or "") else []
+    )
+    yield from check_links(skill, lambda path: _file_exists(folder, path, filesystem), links, files)
     yield from check_escaping_links(skill, filesystem, links)
     yield from check_sidecars(skill, filesystem, hosts)
     yield from _check_hidden_code(skill, filesystem)
@@ -195,8 +198,9 @@ def _facts(skill: Skill, filesystem: Filesystem) -> tuple[Finding, ...]:
 
 def _advice(skill: Skill, hosts: Iterable[str] | None, filesystem: Filesystem) -> Iterator[Finding]:
     """Judge how good a skill is: its description, its text and its files."""
-    yield from check_routes(skill, hosts)
     path = skill.path or ""
+    if is_skill_file(path) or f"{os.sep}commands{os.sep}" not in path:  # users call a command by its name
+        yield from check_routes(skill, hosts)
     if not is_skill_file(path):
         return
     key = "advice", path

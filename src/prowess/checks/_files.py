@@ -156,7 +156,7 @@ def _check_missing(skill: Skill, texts: SkillTexts, exists: Callable[[str], bool
             break
         if links is None:  # reported as links, if they are missing
             links = {os.path.normpath(target).replace(os.sep, "/") for target, _, _ in find_body_links(skill)}
-        if path not in links and not exists(path):
+        if path not in links and not exists(path) and not _is_output(body, target):
             missing.append((path, position))
     if not missing:
         return
@@ -166,9 +166,14 @@ def _check_missing(skill: Skill, texts: SkillTexts, exists: Callable[[str], bool
         message = f"the body names {_listed([path for path, _ in missing])}, which are missing"
     line = skill.document.body_line + body.count("\n", 0, start)
     column = start - body.rfind("\n", 0, start)
-    yield finding(
-        "reference-missing", message, path=skill.path, line=line, column=column, hint="add the file, or fix the path"
-    )
+    hint = "add the file, or fix the path"
+    item = finding("reference-missing", message, path=skill.path, line=line, column=column, hint=hint)
+    yield item.with_changes(cause=" ".join(path for path, _ in missing))
+
+
+def _is_output(body: str, path: str) -> bool:
+    """Return whether a command of the body writes a file, as in `> scripts/prompt.md`, before another one reads it."""
+    return any(f"{before}{path}" in body for before in ("> ", ">", "> ./", "-o ", "--output "))
 
 
 def _text_before(body: str, position: int) -> str:

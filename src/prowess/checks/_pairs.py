@@ -34,7 +34,9 @@ _MAX_NAMED = 3
 """Skills that a finding names; the others are counted."""
 _MAX_WORDS = 6
 _MIN_LINE = 30
-"""Characters of a line that is compared: shorter ones are in many skills."""
+"""Bytes of a line that is compared: shorter ones are in many skills."""
+_MAX_SKETCHED = 64 * 1024
+"""Characters of a body whose lines are kept."""
 _SKETCH = 64
 """Lines of a body that are kept: those with the lowest hashes, which are the same in a copy."""
 _LEAST_LINES, _LINES_SHARED = 4, 0.35
@@ -72,7 +74,8 @@ def compared(skill: Skill) -> Compared | None:
     field = skill.fields.get("description")
     if field is None or not skill.description or skill.disable_model_invocation or skill.path is None:
         return None
-    lines = {crc32(line.encode("utf-8", "replace")) for line in _long_lines(skill.body)}
+    body = skill.body[:_MAX_SKETCHED].encode("utf-8", "replace")
+    lines = {crc32(line) for line in body.split(b"\n") if len(line) >= _MIN_LINE}
     return Compared(
         path=skill.path,
         name=skill.name or skill.folder,
@@ -82,13 +85,6 @@ def compared(skill: Skill) -> Compared | None:
         column=field.column,
         lines=tuple(sorted(lines)[:_SKETCH]),
     )
-
-
-def _long_lines(body: str) -> Iterator[str]:
-    for line in body[:_MAX_CHARS].split("\n"):
-        line = line.strip()
-        if len(line) >= _MIN_LINE:
-            yield line
 
 
 def _version(value: object) -> tuple[int, ...]:

@@ -57,8 +57,20 @@ def check_routes(
     if is_template(text):
         yield at_description("description-placeholder", f"the description is that of a template: {quoted(text)}")
         return
-    if not is_english(text):
-        return
+    found = [*_judge(skill, text, hosts, common, at_description)]
+    # The language is asked for last: most descriptions have nothing to report.
+    if found and is_english(text):
+        yield from found
+
+
+def _judge(
+    skill: Skill,
+    text: str,
+    hosts: Iterable[str] | None,
+    common: AbstractSet[str],
+    at_description: Callable[..., Finding],
+) -> Iterator[Finding]:
+    """Yield what is wrong with a description in English."""
     words = [*_check_words(skill, text, common, at_description)]
     yield from words
     if (person := find_person(skill.description or "")) is not None:

@@ -48,6 +48,8 @@ def check_body(skill: Skill) -> Iterator[Finding]:
 
 
 _LINK_PATTERN = r"(?<!!)\[[^\[\]\n]{0,200}\]\(\s*<?(?P<target>[^()\s<>\"]{1,300})>?(?:\s+\"[^\"\n]{0,200}\")?\s*\)"
+_PLACEHOLDER_PATTERN = r"(?:^|\s)\[[A-Z][A-Za-z ]{2,40}\](?:\s|$)"
+"""A text in brackets that is no link: the line is part of a template, as in `- [file.md](file.md): [Description]`."""
 _CODE_FENCE_PATTERN = r"^ {0,3}(```+|~~~+)"
 
 
@@ -74,7 +76,7 @@ def _without_code(line: str) -> str:
 
 
 def find_body_links(skill: Skill) -> Iterator[tuple[str, int, int]]:
-    """Yield the relative links of the body outside code: target, line, column.
+    """Yield the relative links of the body outside code and templates: target, line, column.
 
     The target is a path relative to the skill's folder; it may be missing, and may lead out of the folder.
     """
@@ -82,6 +84,7 @@ def find_body_links(skill: Skill) -> Iterator[tuple[str, int, int]]:
         return
     # Compiled here, because only a check reads bodies.
     link_pattern, fence_pattern = re.compile(_LINK_PATTERN), re.compile(_CODE_FENCE_PATTERN)
+    placeholder = re.compile(_PLACEHOLDER_PATTERN).search
     fence = ""
     for number, line in enumerate(skill.body.split("\n"), skill.document.body_line):
         if match := fence_pattern.match(line):
@@ -90,7 +93,7 @@ def find_body_links(skill: Skill) -> Iterator[tuple[str, int, int]]:
             elif match[1].startswith(fence):
                 fence = ""
             continue
-        if fence or "](" not in line:
+        if fence or "](" not in line or (("] " in line or line.rstrip().endswith("]")) and placeholder(line)):
             continue
         for match in link_pattern.finditer(_without_code(line)):
             target = match["target"].split("#")[0].split("?")[0]
@@ -111,35 +114,73 @@ Links = Iterable[tuple[str, int, int]]
 """Target, line and column of each."""
 
 
-def check_links(skill: Skill, exists: Callable[[str], bool], links: Links | None = None) -> Iterator[Finding]:
+def check_links(
+    skill: Skill, exists: Callable[[str], bool], links: Links | None = None, files: Iterable[str] = ()
+) -> Iterator[Finding]:
     """Check that the links of the body lead to files of the skill: specification, "File references".
 
-    A missing file is reported once. Links that lead out of the skill's folder are left out.
+    One cause is reported once: a folder that is missing, or files that are all elsewhere in the skill. Links that lead
+    out of the skill's folder are left out.
 
     Args:
         skill: the skill, with its body.
         exists: tells whether a path inside the skill's folder exists.
         links: those of the body, if they are known.
+        files: the paths of the files in the skill's folder, with `/`.
     """
     checked: set[str] = set()
-    missing = 0
+    missing: dict[str, list[tuple[str, int, int]]] = {}
+    where: dict[str, str] = {}
+    elsewhere: dict[str, str] | None = None
     for target, line, column in find_body_links(skill) if links is None else links:
         path = os.path.normpath(target)
         if path in checked or os.path.isabs(path) or path == ".." or path.startswith(".." + os.sep):
             continue
         checked.add(path)
         if not exists(path):
-            missing += 1
-            yield finding(
-                "link-missing",
-                f"the link {quoted(target)} leads to a missing file",
-                path=skill.path,
-                line=line,
-                column=column,
-                hint="fix the link, or add the file",
+            elsewhere = _unique_names(files) if elsewhere is None else elsewhere
+            folder = _missing_folder(path, exists)
+            found = elsewhere.get(os.path.basename(path))
+            cause = "" if found else folder or path
+            where.setdefault(
+                cause, f"; it is at {quoted(found)}" if found else f": there is no {quoted(folder)}" if folder else ""
             )
-        if missing == MAX_FINDINGS_PER_CODE or len(checked) == _MAX_LINKS:
-            return
+            missing.setdefault(cause, []).append((target, line, column))
+        if len(missing) == MAX_FINDINGS_PER_CODE or len(checked) == _MAX_LINKS:
+            break
+    for cause, places in missing.items():
+        target, line, column = places[0]
+        count = f" ({len(places):,} such links)" if len(places) > 1 else ""
+        yield finding(
+            "link-missing",
+            f"the link {quoted(target)} leads to a missing file{where[cause]}{count}",
+            path=skill.path,
+            line=line,
+            column=column,
+            hint="fix the link, or add the file",
+        )
+
+
+def _missing_folder(path: str, exists: Callable[[str], bool]) -> str:
+    """Return the first folder of a path that is missing; empty if all of them are there."""
+    parts = path.split(os.sep)[:-1]
+    for end in range(1, len(parts) + 1):
+        folder = os.path.join(*parts[:end])
+        if not exists(folder):
+            return folder
+    return ""
+
+
+def _unique_names(files: Iterable[str]) -> dict[str, str]:
+    """Return the path of each file whose name no other file has."""
+    found: dict[str, str] = {}
+    several: set[str] = set()
+    for file in files:
+        name = file.rpartition("/")[2]
+        if name in found:
+            several.add(name)
+        found[name] = file
+    return {name: path for name, path in found.items() if name not in several}
 
 
 USUAL_FOLDERS = ("scripts", "references", "reference", "assets", "resources", "templates", "examples")
