@@ -241,8 +241,11 @@ frameworks: $(READY)  ## run the lines of each adapter's page with the wheel, ea
 bench: $(READY)  ## measure Prowess and other readers of skills; write docs/benchmarks.md (20 minutes)
 	$(BIN)/python benchmarks/run.py $(if $(ONLY),--only $(ONLY))
 
+# PUBLISHED=DIR and NVIDIA=DIR are the clones that benchmarks/search/README.md names; without them, their tables stay.
 search: $(SEARCH)/.ready  ## measure which skill each labelled message finds, beside other engines; write docs/search.md
 	$(SEARCH)/bin/python benchmarks/search/run.py
+	$(if $(PUBLISHED),$(SEARCH)/bin/python benchmarks/search/run.py --published $(PUBLISHED))
+	$(if $(NVIDIA),$(SEARCH)/bin/python benchmarks/search/run.py --nvidia $(NVIDIA))
 
 $(SEARCH)/.ready: pyproject.toml | $(TABLES)
 	$(environment)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 TOP = Path(__file__).resolve().parent.parent
 PAGE = TOP / "docs/search.md"
 BEGIN, END = "<!-- figures: make search -->", "<!-- end of figures -->"
-COLUMN = "held-out part"
+ROW = "messages, held-out part"
 BLOCK_CHARACTERS = 4_000
 HARDER = {"long", "oblique"}
 """Kinds of messages that are harder than others."""
@@ -41,15 +41,14 @@ def read_quality(page: Path) -> dict[str, list[float]]:
     """Return Hit@1 and NDCG@10 of each engine on the held-out part of the labelled messages, in percent."""
     table = page.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
     rows = [
-        [cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if line.startswith("| ")
+        [cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if line.startswith("|")
     ]
-    columns = {index for row in rows for index, cell in enumerate(row) if cell.startswith(COLUMN)}
+    figures = next((row for row in rows if row[0].startswith(ROW)), [])
     engines = {}
-    for row in rows:
-        for column in columns:
-            pair = re.fullmatch(r"([\d.]+) / ([\d.]+)", row[column]) if len(row) > column else None
-            if pair:
-                engines[row[0]] = [float(pair[1]), float(pair[2])]
+    for name, cell in zip(rows[0] if rows else (), figures, strict=False):
+        pair = re.fullmatch(r"([\d.]+) ± [\d.]+ / ([\d.]+) ± [\d.]+", cell)
+        if pair:
+            engines[name] = [float(pair[1]), float(pair[2])]
     return engines
 
 

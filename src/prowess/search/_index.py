@@ -18,7 +18,7 @@ from prowess.cache import KeptTable
 from prowess.filesystem import fingerprint, newest_time
 
 from ._ranking import NO_ROWS, PostingTable, WordSet
-from ._search_rows import known_fingerprints
+from ._search_rows import DIGEST_BYTES, known_fingerprints
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from ._search_rows import SearchedColumns
 
     Stored = Mapping[str, tuple[bytes, ...]]
-    """The digests of the skills, the words, and by its number each bucket: term to rows and impacts."""
+    """The digests of the skills and of their texts, the words, and each bucket by its number: term to rows and impacts.
+    """
 
-_DIGEST_BYTES = 16
 _BUCKETS = 2048
 _MAX_CHANGED = 256
 """Changed skills that are kept apart from the others."""
@@ -55,7 +55,7 @@ def _file_digests(entries: Sequence[Entry], columns: SearchedColumns, readers: M
     digests = []
     for state, real, name, alias, description in zip(states, reals, names, aliases, descriptions, strict=True):
         texts = f"{real}\0{name}\0{alias or ''}\0{description}".encode("utf-8", "surrogatepass")
-        digests.append(blake2b(state + texts, digest_size=_DIGEST_BYTES).digest() if state else b"")
+        digests.append(blake2b(state + texts, digest_size=DIGEST_BYTES).digest() if state else b"")
     return digests
 
 
@@ -101,6 +101,15 @@ class KeptPostings(WordSet):
         rows, impacts = marshal.loads(self._stored[_bucket(term)][0]).get(term, NO_ROWS)  # noqa: S302 - as its file
         return array("I", rows), array("H", impacts)
 
+    def texts(self) -> list[bytes]:
+        """Return the digest of the text of each skill."""
+        (packed,) = self._stored["texts"]
+        found = dict(self._changed.text_of)
+        for at, number in enumerate(self._numbers):
+            if number >= 0:
+                found[number] = packed[at * DIGEST_BYTES : (at + 1) * DIGEST_BYTES]
+        return [found[row] for row in range(self.count)]
+
     def words(self) -> frozenset[str]:
         """Return all terms that are words; some of them may be in no skill any more."""
         if self._words is None:
@@ -116,7 +125,7 @@ def build_kept(
     entries: Sequence[Entry],
     columns: SearchedColumns,
     readers: Mapping[str, object],
-    read: Callable[[Entry], dict[str, int]],
+    read: Callable[[Entry], tuple[dict[str, int], bytes]],
 ) -> Postings:
     """Return the postings of some skills, from the cache as far as they are up to date there.
 
@@ -124,7 +133,7 @@ def build_kept(
         entries: the skills.
         columns: what is searched of each, as `searched_columns`.
         readers: the skills that are not files of this machine, by path; they are read each time.
-        read: returns the terms of a skill, each with its impact.
+        read: returns the terms of a skill, each with its impact, and the digest of its text.
     """
     roots = sorted({*columns[-1]})
     table, more = KeptTable(("search", *roots)), KeptTable(("search-new", *roots))
@@ -132,7 +141,7 @@ def build_kept(
     if not (stored := table.load()):
         return _build(table, entries, digests, read)
     changes, (packed,) = more.load(), stored["digests"]
-    known = [packed[at : at + _DIGEST_BYTES] for at in range(0, len(packed), _DIGEST_BYTES)]
+    known = [packed[at : at + DIGEST_BYTES] for at in range(0, len(packed), DIGEST_BYTES)]
     rows = {digest: row for row, digest in enumerate(digests) if digest}
     unchanged = rows.keys() & known
     changed, is_new = PostingTable(), False
@@ -141,31 +150,35 @@ def build_kept(
         if digest in unchanged and rows[digest] == row:
             continue
         kept = changes.get(digest.hex())
-        impacts = read(entry) if kept is None else marshal.loads(kept[0])  # noqa: S302
-        changed.add(row, impacts)
+        impacts, text = read(entry) if kept is None else (marshal.loads(kept[0]), kept[1])  # noqa: S302
+        changed.add(row, impacts, text)
         if digest:
             is_new = is_new or kept is None
-            now[digest.hex()] = kept or (marshal.dumps(impacts),)
+            now[digest.hex()] = kept or (marshal.dumps(impacts), text)
     if is_new and not (len(now) <= _MAX_CHANGED and more.store(now)):
         return _build(table, entries, digests, read)
     return KeptPostings(stored, array("i", (rows.get(digest, -1) for digest in known)), changed)
 
 
 def _build(
-    table: KeptTable, entries: Sequence[Entry], digests: Sequence[bytes], read: Callable[[Entry], dict[str, int]]
+    table: KeptTable,
+    entries: Sequence[Entry],
+    digests: Sequence[bytes],
+    read: Callable[[Entry], tuple[dict[str, int], bytes]],
 ) -> PostingTable:
     """Read all skills, and store those that did not change a moment ago."""
     postings = PostingTable()
     for row, entry in enumerate(entries):
-        postings.add(row, read(entry))
+        postings.add(row, *read(entry))
     first = {digest: row for row, digest in reversed([*enumerate(digests)]) if digest}
     if 2 * len(first) > len(entries):
-        nothing = bytes(_DIGEST_BYTES)
+        nothing = bytes(DIGEST_BYTES)
         packed = [digest if first.get(digest) == row else nothing for row, digest in enumerate(digests)]
         buckets: dict[str, dict[str, tuple[bytes, bytes]]] = {str(number): {} for number in range(_BUCKETS)}
         for term in postings.terms():
             rows, impacts = postings.rows(term)
             buckets[_bucket(term)][term] = rows.tobytes(), impacts.tobytes()
         stored = {number: (marshal.dumps(terms),) for number, terms in buckets.items()}
-        table.store({"digests": (b"".join(packed),), "words": (marshal.dumps([*postings.words()]),), **stored})
+        stored["digests"], stored["texts"] = (b"".join(packed),), (b"".join(postings.texts()),)
+        table.store({"words": (marshal.dumps([*postings.words()]),), **stored})
     return postings

@@ -58,6 +58,9 @@ class Postings(TermCounts, Protocol):
     def rows(self, term: str) -> tuple[array[int], array[int]]:
         """Return the numbers of the skills that have a term, and its impact in each, from 1 to 65,535."""
 
+    def texts(self) -> list[bytes]:
+        """Return the digest of the text of each skill, by which its vector is kept."""
+
 
 class WordSet:
     """Find words among all of an index."""
@@ -80,12 +83,15 @@ class PostingTable(WordSet):
 
     def __init__(self) -> None:
         self.count = 0
+        self.text_of: dict[int, bytes] = {}
+        """The digest of the text of each skill."""
         self._terms: dict[str, tuple[array[int], array[int]]] = {}
         self._words: frozenset[str] | None = None
 
-    def add(self, row: int, impacts: Mapping[str, int]) -> None:
-        """Add the terms of a skill."""
+    def add(self, row: int, impacts: Mapping[str, int], text: bytes = b"") -> None:
+        """Add the terms of a skill, and the digest of its text."""
         self.count += 1
+        self.text_of[row] = text
         self._words = None
         terms = self._terms
         for term, impact in impacts.items():
@@ -112,6 +118,10 @@ class PostingTable(WordSet):
     def terms(self) -> Iterable[str]:
         """Return all terms."""
         return self._terms
+
+    def texts(self) -> list[bytes]:
+        """Return the digest of the text of each skill."""
+        return [self.text_of[row] for row in range(self.count)]
 
 
 NO_ROWS: tuple[array[int], array[int]] = (array("I"), array("H"))

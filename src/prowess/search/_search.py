@@ -19,7 +19,7 @@ from prowess.errors import ProwessError
 from prowess.skill import frontmatter_end
 
 from ._ranking import PostingTable, best_rows, rank_rows, skill_impacts, weigh_query
-from ._search_rows import searched_columns
+from ._search_rows import meant_text, searched_columns, text_digest
 from ._semantic import fuse_ranks
 from ._words import MAX_QUERY_CHARS, is_unspaced, ordered_terms
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ._many_search import ManySearch
     from ._ranking import Postings
     from ._semantic import Ranker
+    from ._vectors import Meaning
 else:
     Protocol = object
 
@@ -96,7 +97,7 @@ class Index:
         readers: Mapping[str, SkillReader] = EMPTY,
         *,
         cache: bool = True,
-        ranker: Ranker | None = None,
+        ranker: Ranker | Meaning | None = None,
         states: Collection[State] = REACHABLE,
     ) -> None:
         self.entries: Sequence[Entry]
@@ -113,6 +114,7 @@ class Index:
         self._is_kept = cache and cache_folder(os.environ) is not None
         self._ranker = ranker if self._many is None else None
         self._texts: tuple[str, ...] = ()
+        self._digests: list[bytes] = []
         self._postings: Postings | None = None
         self._normalized_names: list[list[str]] = []
         """The names of all entries, and their second names."""
@@ -161,29 +163,51 @@ class Index:
                 weights, ranks = self._weigh_and_rank(query)
             else:
                 weights, ranks = self._many.weigh_and_rank(query, limit + _MOST_OF_ONE_NAME)
-            if self._ranker is not None and ordered_terms(query):
-                ranks = fuse_ranks(ranks, self._scores(self._ranker, query))
-        scores = {row: min(3 * ranks[row], _BELOW_NAMES) for row in best_rows(ranks, limit + _MOST_OF_ONE_NAME)}
+            scores = self._scores(query) if ordered_terms(query) else None
+            if scores is not None:
+                ranks = fuse_ranks(ranks, scores)
+        found = {row: min(3 * ranks[row], _BELOW_NAMES) for row in best_rows(ranks, limit + _MOST_OF_ONE_NAME)}
         if len(query) <= _MAX_NAME_CHARS:
             words = ordered_terms(query, whole=False)
-            for row in scores if words else ():
+            for row in found if words else ():
                 if words in [ordered_terms(name, whole=False) for name in self._names(row)]:
-                    scores[row] = _WORDS_SCORE
+                    found[row] = _WORDS_SCORE
             name = normalize_name(query)
-            scores.update((row, _NAME_SCORE) for row in (self._rows_named(name) if name else ()))
-        return [(self.entries[row], scores[row]) for row in best_rows(scores, limit)], weights
+            found.update((row, _NAME_SCORE) for row in (self._rows_named(name) if name else ()))
+        return [(self.entries[row], found[row]) for row in best_rows(found, limit)], weights
 
-    def _scores(self, ranker: Ranker, query: str) -> Sequence[float]:
-        """Return the score of each entry by meaning.
+    @property
+    def note(self) -> str:
+        """Why the last search was by words alone although `prowess[semantic]` is installed; empty if it was not."""
+        note: str = getattr(self._ranker, "note", "")
+        return (
+            note if self._is_kept else "without the cache, words alone count" if hasattr(self._ranker, "note") else ""
+        )
+
+    def _scores(self, query: str) -> Sequence[float] | None:
+        """Return the score of each entry by meaning; `None` if words alone count.
 
         Raises:
             ValueError: the ranker returned another number of scores.
         """
+        ranker = self._ranker
+        if ranker is None:
+            return None
+        if hasattr(ranker, "kept_scores"):  # a `Meaning`, without loading it
+            if not self._is_kept:
+                return None
+            self._digests = self._digests or self.postings().texts()
+            kept: Sequence[float] | None = ranker.kept_scores(query, self._digests, self._text)
+            return kept
         self._texts = self._texts or tuple(f"{entry.name}: {entry.description}" for entry in self.entries)
         scores = ranker.scores(query, self._texts)
         if len(scores) != len(self._texts):
             raise ValueError(f"the ranker returned {len(scores)} scores for {len(self._texts)} texts")
         return scores
+
+    def _text(self, row: int) -> str:
+        """Return the text by whose meaning an entry is found."""
+        return meant_text(self.entries[row], self._body(self.entries[row]))
 
     def _names(self, row: int) -> tuple[str, ...]:
         entry = self.entries[row]
@@ -211,16 +235,17 @@ class Index:
         if self._is_kept and len(self.entries) >= _MIN_KEPT:
             from ._index import build_kept
 
-            return build_kept(self.entries, columns, self._readers, self.impacts)
+            return build_kept(self.entries, columns, self._readers, self.read_terms)
         postings = PostingTable()
         for row, entry in enumerate(self.entries):
-            postings.add(row, self.impacts(entry))
+            postings.add(row, *self.read_terms(entry))
         return postings
 
-    def impacts(self, entry: Entry) -> dict[str, int]:
-        """Return the terms of a skill, each with its impact."""
+    def read_terms(self, entry: Entry) -> tuple[dict[str, int], bytes]:
+        """Return the terms of a skill, each with its impact, and the digest of the text that has its meaning."""
         names = f"{entry.name} {entry.alias}" if entry.alias else entry.name
-        return skill_impacts(names, entry.description, self._body(entry))
+        body = self._body(entry)
+        return skill_impacts(names, entry.description, body), text_digest(meant_text(entry, body))
 
     def _body(self, entry: Entry) -> str:
         """Return the first `MAX_BODY_CHARS` of a body; empty if it cannot be read, or would be fetched."""
@@ -244,7 +269,7 @@ class Index:
 
 def searched_terms(entry: Entry) -> dict[str, int]:
     """Return the terms by which a skill of this machine is found, each with its impact, as an index has them."""
-    return Index((entry,), cache=False, states=(entry.state,)).impacts(entry)
+    return Index((entry,), cache=False, states=(entry.state,)).read_terms(entry)[0]
 
 
 def _body_text(data: bytes) -> str:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 SearchedColumns = tuple["list[str]", "list[str]", "list[str | None]", "list[str]", "list[str]"]
 """The real paths, the names, the second names, the descriptions and the roots of skills."""
 
+DIGEST_BYTES = 16
+_TEXT_CHARS = 1000
+"""Characters of a body that are searched by meaning."""
 _ATTRIBUTES = ("real", "name", "alias", "description", "root")
 
 
@@ -26,6 +29,18 @@ def known_fingerprints(entries: Sequence[Entry]) -> Mapping[str, bytes]:
     """Return the fingerprints of files as of the discovery of entries, by real path; not of all files."""
     known = getattr(_loader(entries), "known_fingerprints", None)
     return {} if known is None else known()
+
+
+def meant_text(entry: Entry, body: str) -> str:
+    """Return the text by whose meaning a skill is found."""
+    return f"{entry.name}: {entry.description}\n{body[:_TEXT_CHARS]}"
+
+
+def text_digest(text: str) -> bytes:
+    """Return the digest of a text, by which its vector is kept."""
+    from hashlib import blake2b
+
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest()
 
 
 def _loader(entries: Sequence[Entry]) -> Any:

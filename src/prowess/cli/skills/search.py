@@ -57,6 +57,8 @@ def run(args: Arguments) -> Result:
         index, names = Index(skills), skills.names()
         folder = partial(_display_remote_folder, root=table.root)
     hits = index.search(query, args.limit)
+    if index.note:
+        print_stderr(f"note: {index.note}")
 
     def text() -> Iterator[str]:
         if not hits:
