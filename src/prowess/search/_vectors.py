@@ -7,7 +7,6 @@ done words alone count. A file that is damaged, of another user or of another mo
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from contextlib import suppress
@@ -143,6 +142,7 @@ class Meaning:
         if _running or folder is None or monotonic() - self._started_at < _RETRY_SECONDS or not sys.executable:
             return
         self._started_at = monotonic()
+        import json
         from subprocess import DEVNULL, Popen
         from tempfile import TemporaryFile
 
@@ -165,6 +165,8 @@ class Meaning:
 
 def run_worker(path: str) -> None:
     """Make the vectors of the texts on standard input, with the lowest priority."""
+    import json
+
     if hasattr(os, "nice"):
         os.nice(_MAX_NICE)
     with suppress(ProwessError):
