@@ -53,7 +53,7 @@ def test_check_is_never_older_than_the_evals(folder: Path, capsys: pytest.Captur
 
 
 def test_check_says_only_that_no_case_is_about_another_task(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """As information, at its place; `eval` says what else an eval cannot show."""
+    """As information, at its place; `eval` says more of what an eval cannot show."""
     (folder / "evals").mkdir()
     file = folder / "evals/evals.json"
     file.write_text(CASES % "")

