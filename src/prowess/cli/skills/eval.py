@@ -46,9 +46,9 @@ from prowess.evals import (
 )
 from prowess.sandbox import remove_runtime_folder, stop
 
-from ._eval_exports import Evaluated, check_exports, parse_export, write_exports
-from ._eval_judging import judging_notes, make_judging
-from ._eval_records import (
+from .evaluation.exports import Evaluated, check_exports, parse_export, write_exports
+from .evaluation.judging import judging_notes, make_judging
+from .evaluation.records import (
     GRADE,
     MERGE,
     check_record_options,
@@ -61,7 +61,7 @@ from ._eval_records import (
     recorded_options,
     replayed,
 )
-from ._eval_text import lines
+from .evaluation.text import lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

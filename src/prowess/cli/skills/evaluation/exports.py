@@ -15,7 +15,7 @@ from prowess.cli._output import encode_json
 from prowess.errors import ConfigError
 from prowess.evals import is_record, read_record, read_results
 
-from ._eval_records import GRADE, path_of
+from .records import GRADE, path_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -114,8 +114,7 @@ def _content(name: str, args: Arguments, found: Evaluated) -> bytes:
         return exports.inspect_task(found.skill or found.evals)
     if name == "sarif":
         from prowess.checks import ReportedFinding
-
-        from ._sarif import sarif
+        from prowess.cli.skills._sarif import sarif
 
         reported = [ReportedFinding(finding=item) for item in found.findings or ()]
         return encode_json(sarif(reported, real_path(args.cwd or ".")))
