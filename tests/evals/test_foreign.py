@@ -194,7 +194,11 @@ def test_a_folder_without_trajectories_of_the_cases_has_no_verdict(run: Callable
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{", '{"schema_version": "ATIF-v1.7"}', '{"schema_version": "ATIF-v1.7", "steps": 1}']
+    "text",
+    [
+        *("", "[]", "{", '{"schema_version": "ATIF-v1.7"}', '{"schema_version": "ATIF-v1.7", "steps": 1}'),
+        '{"schema_version": "ATIF-v1.7", "steps": [{"source": "user", "message": [{"text": 5}, {"text": null}]}]}',
+    ],
 )
 def test_hostile_trajectories_do_not_crash(text: str, run: Callable[..., Output], tmp_path: Path) -> None:
     for name in ("a.json", "results.jsonl", "trajectory.json"):
