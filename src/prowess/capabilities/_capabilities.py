@@ -217,7 +217,9 @@ class _Collector:
         }
 
     def result(self, facts: tuple[str, ...]) -> Capabilities:
-        commands = {name: tuple(sorted(self.commands[name])) for name in sorted(self.commands)[:MAX_OF_KIND]}
+        commands = {
+            name: tuple(sorted(self.commands[name])[:MAX_OF_KIND]) for name in sorted(self.commands)[:MAX_OF_KIND]
+        }
         beside = {host for hosts in self.commands.values() for host in hosts}
         self.kinds["hosts"] |= beside
         self.kinds["imports"] -= ORDINARY_IMPORTS

@@ -142,7 +142,7 @@ def _overlap_findings(overlaps: Sequence[Overlap], by_path: Mapping[str, Compare
     left = list(overlaps)
     while left:
         counts = Counter(key for item in left for key in (item.second.key, item.first.key))
-        hub = max(counts, key=lambda key: (counts[key], -list(counts).index(key)))
+        hub = max(counts, key=counts.__getitem__)
         own = [item for item in left if hub in (item.first.key, item.second.key)]
         left = [item for item in left if hub not in (item.first.key, item.second.key)]
         names = [(item.first if item.second.key == hub else item.second).name for item in own]

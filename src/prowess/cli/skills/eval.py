@@ -78,11 +78,11 @@ SKILL is a name as in `prowess activate`, or a path. Its cases are in `evals/`, 
 in any of the forms that published skills have. `prowess eval init SKILL` writes a first file, evals/evals.json. Level 0
 says what the cases cannot show; level 1 ranks the skill among others by `prowess search`, which is not what a model
 does. The others are the skills that the agent sees and fifty descriptions that Prowess has, or with `--crowd` those in
-a folder. Neither runs anything. With `--model` a model, and with `--via` a program, runs in a fresh folder with the
-files of the case and a home of its own, once with the skill in .agents/skills and once without it. CMD gets the prompt
-on its standard input, its answer is its standard output, and an exit status other than 0 is a failed run. Whether
-agents choose the skill follows from what the runs record, and whether it helps from pairs of runs that code can grade,
-or with `--judge` a model. By default a plan has {DEFAULT_RUNS} pairs of each case."""
+a folder. Levels 0 and 1 run nothing. With `--model` a model, and with `--via` a program, runs in a fresh folder with
+the files of the case and a home of its own, once with the skill in .agents/skills and once without it. CMD gets the
+prompt on its standard input, its answer is its standard output, and an exit status other than 0 is a failed run.
+Whether agents choose the skill follows from what the runs record, and whether it helps from pairs of runs that code
+can grade, or with `--judge` a model. By default a plan has {DEFAULT_RUNS} pairs of each case."""
 _INIT = "init"
 _FIRST_FILE = "evals/evals.json"
 _MOST_DESCRIPTION_BYTES = 64 * 1024
@@ -127,9 +127,9 @@ def options(parser: Parser) -> None:
         "--max-time",
         "S",
         "stop after S seconds; a run cut off then does not count (with an agent)",
-        type=_parse_seconds,
+        type=_parse_amount,
     )
-    parser.value("--max-cost", "X", "stop when the runs have cost X US dollars (with an agent)", type=_parse_seconds)
+    parser.value("--max-cost", "X", "stop when the runs have cost X US dollars (with an agent)", type=_parse_amount)
     parser.value("--judge", "MODEL", "let this model judge what code cannot; of another family (with an agent)")
     parser.flag("--judge-same-family", "let a model judge that is of the family of the one that runs")
     parser.values("--evaluator", "FILE.py:NAME", "grade with this evaluator of `pydantic-evals` too (repeatable)")
@@ -447,14 +447,14 @@ def _parse_max_runs(text: str) -> int:
     return int(text)
 
 
-def _parse_seconds(text: str) -> float:
+def _parse_amount(text: str) -> float:
     try:
-        seconds = float(text)
+        amount = float(text)
     except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < inf:
-        raise argparse.ArgumentTypeError("must be a number of seconds above 0")
-    return seconds
+        amount = 0.0
+    if not 0 < amount < inf:
+        raise argparse.ArgumentTypeError("must be a number above 0")
+    return amount
 
 
 # ── output ───────────────────────────────────────────────────────────────────────────────────────────────────────────

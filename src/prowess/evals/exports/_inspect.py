@@ -12,6 +12,7 @@ from base64 import b64encode
 
 from prowess._internal.files import UnreadableError, read_file
 from prowess.errors import ConfigError
+from prowess.evals._graders import python_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,7 +90,11 @@ def inspect_task(evals: Evals) -> bytes:
     count = usable = 0
     for case in evals.cases:
         sentences = [grader.text for grader in case.graders if grader.kind == "judge" and grader.text.strip()]
-        graders = [{"kind": grader.kind, "text": grader.text} for grader in case.graders if grader.kind in _KINDS]
+        graders = [
+            {"kind": item.kind, "text": python_pattern(item.text) if item.kind.endswith("matches") else item.text}
+            for item in case.graders
+            if item.kind in _KINDS
+        ]
         count, usable = count + len(case.graders), usable + len(graders) + len(sentences)
         cases.append(
             {

@@ -258,14 +258,15 @@ def work_of(ran: Ran, files: Mapping[str, str], hidden: str) -> str:
     """
     left = _MOST_WORK
     parts = []
-    for title, text, most in _texts(ran, files):
+    for number, (title, text, most) in enumerate(_texts(ran, files)):
+        if left <= 0:
+            parts.append(f"{len(files) + 1 - number:,} more files are not shown.")
+            break
         shown = text.replace(hidden, "…")
         cut = shown[: min(most, left)]
-        left -= len(cut)
+        left -= len(cut) + len(title)
         note = f" (the first {len(cut):,} of {len(shown):,} characters)" if len(cut) < len(shown) else ""
         parts.append(f"{title}{note}:\n{_quote(cut)}")
-        if left <= 0:
-            break
     return "\n\n".join(parts)
 
 

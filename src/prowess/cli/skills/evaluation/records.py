@@ -178,6 +178,11 @@ def replayed(folder: str, evals: Evals | None) -> tuple[Plan, Evals, Sequence[Ru
     """
     if is_record(folder) or not os.path.isdir(folder):
         recorded = read_record(folder)
+        if evals is not None and evals.name != recorded.evals.name:
+            message = (
+                f"{neutral(folder)} has an evaluation of {quoted(recorded.evals.name)}, not of {quoted(evals.name)}"
+            )
+            raise ConfigError(message, hint="leave out the skill, or name that one")
         return recorded.plan, recorded.evals, recorded.runs, []
     if evals is None:
         message = f"{neutral(folder)} is no record of Prowess, so it does not say what the cases are"

@@ -64,7 +64,7 @@ def _lines_of_skill(
         yield ""
     yield f"sound: {pluralize(len(findings), 'finding') if findings else 'no findings'}"
     yield from wrap_for_terminal(f"  {power.sentence}", "    ")
-    if left_out := len(found.ranks) - power.cases:
+    if (left_out := len(found.ranks) - power.cases) > 0:
         what = "" if chosen is None else ", run with the skill alone to see whether it is chosen"
         yield f"  left out: {pluralize(left_out, 'case')} that code alone cannot grade{what}"
     yield f"found: among {pluralize(found.others, 'other skill')}, by `prowess search`"
