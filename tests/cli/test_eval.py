@@ -123,6 +123,11 @@ def test_options_of_runs_need_a_command(folder: Path, capsys: pytest.CaptureFixt
         assert "must be a whole number from 2" in capsys.readouterr().err
 
 
+def test_a_replay_writes_no_record(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["eval", "pdf", "--replay", str(folder), "--out", "new"]) == 2
+    assert "`--out` and `--replay` exclude each other" in capsys.readouterr().err
+
+
 def test_a_first_file_is_not_written_through_a_link(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A link of a project may not lead out of it."""
     outside = folder.parents[3] / "outside"

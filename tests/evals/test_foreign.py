@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.cli import main
+from prowess.evals import Ran
+from prowess.evals._foreign import _arm_of
 from support.recorded import calls, claude, offers, returns, says, uses
 from support.recorded_evals import record
 from support.skills import skill
@@ -177,6 +179,25 @@ def test_sessions_of_claude_code_are_judged(run: Callable[..., Output], tmp_path
     assert data["helps"]["pairs"] == {"won": 7, "lost": 0, "tied": 0}
     assert data["exposure"] == {"installed": 7, "offered": 7, "used": 7}
     assert errors == "14 runs found\n"
+
+
+@pytest.mark.parametrize(
+    ("names", "arm"),
+    [
+        (["job", "with_skill"], 0),
+        (["pdf-with-skill-2"], 0),
+        (["with", "1"], 0),
+        (["without_skill"], 1),
+        (["no-skill-3"], 1),
+        (["Baseline"], 1),
+        (["with_skill", "control"], 1),
+        (["chat-with-pdf"], None),
+        (["version-control"], None),
+    ],
+)
+def test_the_name_of_a_folder_says_the_arm(names: list[str], arm: int | None) -> None:
+    """Not a word that is only in it."""
+    assert _arm_of(names, Ran()) == arm
 
 
 def test_a_folder_without_trajectories_of_the_cases_has_no_verdict(run: Callable[..., Output], tmp_path: Path) -> None:

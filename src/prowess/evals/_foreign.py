@@ -35,7 +35,15 @@ if TYPE_CHECKING:
 
 _MOST_FILES = 20_000
 _WITH, _WITHOUT = {"with", "skilled", "treatment"}, {"without", "baseline", "control", "unskilled"}
-"""Words in the name of a folder that say which arm is in it."""
+"""Names of folders that say which arm is in them; numbers and signs do not count."""
+_PAIRS = {
+    ("with", "skill"): 0,
+    ("with", "skills"): 0,
+    ("without", "skill"): 1,
+    ("without", "skills"): 1,
+    ("no", "skill"): 1,
+}
+"""The same for two words in a row of a longer name."""
 _MIN_CONTAINED = 20
 """Characters of a prompt that may be a part of what the agent was asked: others add instructions to a task."""
 _MOST_CONTAINED = 1_000
@@ -206,10 +214,10 @@ def _arm_of(names: Sequence[str], ran: Ran) -> int | None:
     """Return 0 for a run with the skill, 1 for one without it; the innermost name that says it counts."""
     for name in reversed(names):
         words = re.findall(r"[a-z]+", name.lower())
-        if _WITHOUT.intersection(words) or ("no", "skill") in pairwise(words):
-            return 1
-        if _WITH.intersection(words):
-            return 0
+        if len(words) == 1 and words[0] in _WITH | _WITHOUT:
+            return int(words[0] in _WITHOUT)
+        if found := [_PAIRS[pair] for pair in pairwise(words) if pair in _PAIRS]:
+            return found[-1]
     if ran.offered or ran.used:
         return 0
     return 1 if ran.offered is False else None

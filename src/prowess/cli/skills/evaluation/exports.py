@@ -84,6 +84,9 @@ def check_exports(args: Arguments, *, runs: bool, has_skill: bool) -> None:
             raise ConfigError(f"`{option}` needs the skill", hint=f"run `prowess eval SKILL {option}={neutral(path)}`")
         if name not in (*_OF_SKILLS, "json") and not runs:
             raise ConfigError(f"`{option}` needs runs", hint="add `--model` or `--via`, or `--replay DIR`")
+        if name == "html":
+            with OptionalExtra():
+                import jinja2  # noqa: F401 - before anything runs
         if name == "agentskills":
             if os.path.lexists(path) and (not os.path.isdir(path) or os.listdir(path)):
                 raise ConfigError(f"`{option}`: {neutral(path)} is not an empty folder", hint="name a new folder")

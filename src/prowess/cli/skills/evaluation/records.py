@@ -68,15 +68,15 @@ def check_record_options(args: Arguments, *, runs_nothing: bool) -> None:
     """
     if sum(option is not None for option in (args.resume, args.replay, args.again)) > 1:
         raise ConfigError("`--resume`, `--replay` and `--again` exclude each other", hint="use one of them")
+    if args.out is not None and (args.resume or args.replay):
+        option = "resume" if args.resume else "replay"
+        raise ConfigError(f"`--out` and `--{option}` exclude each other", hint="leave `--out` out")
     if runs_nothing:
         for name in _NOT_FOR_RECORDS:
             if getattr(args, name) not in (None, False, []):
                 message = f"`--{name.replace('_', '-')}` cannot be used here, where nothing runs"
                 raise ConfigError(message, hint="leave it out")
         return
-    if args.out is not None and (args.resume or args.replay):
-        option = "resume" if args.resume else "replay"
-        raise ConfigError(f"`--out` and `--{option}` exclude each other", hint="leave `--out` out")
     if args.shard is not None and args.out is None and args.resume is None:
         hint = "name a folder for this part; `prowess eval merge` joins the parts"
         raise ConfigError("`--shard` needs `--out`", hint=hint)
