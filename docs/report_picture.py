@@ -38,7 +38,7 @@ FONTS = """<?xml version="1.0"?>
 
 def page_digest() -> str:
     """Return the digest of the files that decide how a page looks."""
-    files = [TOP / "src/prowess/report" / name for name in ("page.html", "page.css")]
+    files = [TOP / "src/prowess/report" / name for name in ("head.html", "page.html", "page.css")]
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess import sandbox
-from prowess.cli import main
 from prowess.evals import _grade, read_record, regrade
 from prowess.evals._plan import pairs_of
 from support.recorded_evals import AGENT, SKILL, content, edit, greet, record
@@ -22,19 +21,6 @@ if TYPE_CHECKING:
 
 RUN = ("./greet", "--runs", "3", "--via")
 HELPS = f"test -d {SKILL} && echo good day; rm -f gone.txt; echo 'Greet 1: 1\ngiven' > out.txt; true"
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Output]:
-    """Return a function that calls `prowess eval` beside a skill with six cases."""
-    greet(tmp_path, 6)
-    monkeypatch.chdir(tmp_path)
-
-    def call(*words: str) -> Output:
-        code = main(["eval", *words])
-        return code, *capsys.readouterr()
-
-    return call
 
 
 @pytest.mark.slow

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prowess.cli import main
 from prowess.evals import Command, _record, _recorded, read_record
 from prowess.evals._plan import pairs_of
 from support.recorded_evals import AGENT, SKILL, content, edit, greet, record
@@ -36,19 +35,6 @@ def recorded_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def recorded(recorded_once: Path, tmp_path: Path) -> Path:
     """Return a copy of it that can be changed."""
     return Path(shutil.copytree(recorded_once, tmp_path / "run1"))
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Output]:
-    """Return a function that calls `prowess eval` beside a skill with six cases."""
-    greet(tmp_path, 6)
-    monkeypatch.chdir(tmp_path)
-
-    def call(*words: str) -> Output:
-        code = main(["eval", *words])
-        return code, *capsys.readouterr()
-
-    return call
 
 
 def data_of(output: Output) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 PATH_LIMIT = 200
 """Characters of a path in a message: `quoted(path, PATH_LIMIT)`."""
@@ -92,6 +92,12 @@ def escape_ci_marks(text: str, escape: str = "\\x23") -> str:
 def quoted(text: str, limit: int = 60) -> str:
     """Quote untrusted text for a message: on one line, safe to show, at most `limit` characters of it."""
     return f"`{neutral(text if len(text) <= limit else text[: limit - 1] + '…')}`"
+
+
+def quoted_list(texts: Sequence[str], most: int = 3, limit: int = 60) -> str:
+    """Quote the first of some untrusted texts for a message, each as `quoted` does, and count the others."""
+    shown = ", ".join(quoted(text, limit) for text in texts[:most])
+    return f"{shown} and {len(texts) - most:,} more" if len(texts) > most else shown
 
 
 def without_secrets(url: str) -> str:

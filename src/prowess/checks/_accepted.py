@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from prowess._internal.files import SKILL_FILE, UnreadableError, read_file
 from prowess._internal.frozen import Frozen
-from prowess._internal.text import PATH_LIMIT, neutral, quoted
+from prowess._internal.text import PATH_LIMIT, neutral, quoted, quoted_list
 from prowess.errors import ConfigError
 from prowess.filesystem import Filesystem, git_root
 from prowess.find import GitIgnore, ignore_files_above, tracked_skill_paths
@@ -122,10 +122,6 @@ def accept_findings(
     return Accepted(findings=tuple(_once_per_cause(reported)), notes=tuple(notes))
 
 
-_MAX_NAMED = 3
-"""Skills that a finding names; the others are counted."""
-
-
 def _once_per_cause(reported: Sequence[ReportedFinding]) -> Iterator[ReportedFinding]:
     """Yield findings, of those that count and have one cause the first, which says where the others are."""
     groups: dict[tuple[str, str, str], list[ReportedFinding]] = {}
@@ -143,10 +139,8 @@ def _once_per_cause(reported: Sequence[ReportedFinding]) -> Iterator[ReportedFin
 
 def _with_others(item: Finding, also: Sequence[ReportedFinding]) -> Finding:
     paths = dict.fromkeys(other.finding.path or "" for other in also)
-    names = [quoted(os.path.basename(os.path.dirname(path))) for path in [*paths][:_MAX_NAMED]]
-    left = len(paths) - len(names)
-    more = f" and {left:,} more" if left else ""
-    return item.with_changes(message=f"{item.message}; also in {', '.join(names)}{more}")
+    names = [os.path.basename(os.path.dirname(path)) for path in paths]
+    return item.with_changes(message=f"{item.message}; also in {quoted_list(names)}")
 
 
 def _skill_of(path: str, folders: Mapping[str, str]) -> str | None:

@@ -10,7 +10,7 @@ import shlex
 from contextlib import suppress
 
 from prowess._internal.files import MAX_SKILL_FILE_BYTES, SKILL_FILE, UnreadableError, read_file
-from prowess._internal.text import PATH_LIMIT, neutral, quoted
+from prowess._internal.text import PATH_LIMIT, neutral, quoted, quoted_list
 from prowess.catalog import State, evaluate_file, sidecar_matches
 from prowess.errors import SkillError, SkillNotFoundError
 from prowess.filesystem import MAX_FOLDERS, Filesystem, git_root, walk_folders
@@ -216,10 +216,6 @@ def _advice(skill: Skill, hosts: Iterable[str] | None, filesystem: Filesystem) -
     yield from found
 
 
-_MAX_NAMED = 3
-"""Files that a finding names; the others are counted."""
-
-
 def _check_hidden_code(skill: Skill, filesystem: Filesystem) -> Iterator[Finding]:
     """Yield a finding about the hidden files that may run, by the rule of `find_code`."""
     path = skill.path or ""
@@ -232,10 +228,10 @@ def _check_hidden_code(skill: Skill, filesystem: Filesystem) -> Iterator[Finding
     with suppress(SkillError):  # it has no digest: nothing of it runs
         code = [file for file in find_code(os.path.dirname(path)) if _is_hidden(file)]
     if code:
-        names = ", ".join(quoted(file, PATH_LIMIT) for file in code[:_MAX_NAMED])
-        names += f" and {len(code) - _MAX_NAMED:,} more" if len(code) > _MAX_NAMED else ""
         hint = "give it a name without the dot, or remove it"
-        yield finding("code-hidden", f"hidden, and may run: {names}", path=path, hint=hint)
+        yield finding(
+            "code-hidden", f"hidden, and may run: {quoted_list(code, limit=PATH_LIMIT)}", path=path, hint=hint
+        )
 
 
 def _is_hidden(path: str) -> bool:

@@ -12,13 +12,13 @@ import re
 from functools import lru_cache
 
 from prowess._internal.files import UnreadableError
-from prowess._internal.text import PATH_LIMIT, quoted
+from prowess._internal.text import PATH_LIMIT, quoted, quoted_list
 from prowess.findings import finding
 from prowess.skill import USUAL_FOLDERS, find_body_links
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from prowess.filesystem import Filesystem
     from prowess.findings import Finding
@@ -28,8 +28,6 @@ _MAX_BYTES = 64 * 1024
 """Bytes of one file that are read."""
 _MAX_READ = 60
 """Files of one skill that are read."""
-_MAX_NAMED = 3
-"""Files that a finding names; the others are counted."""
 _MAX_PATHS = 1_000
 """Different paths of one body that are checked."""
 
@@ -163,7 +161,7 @@ def _check_missing(skill: Skill, texts: SkillTexts, exists: Callable[[str], bool
     path, start = missing[0]
     message = f"the body names {quoted(path, PATH_LIMIT)}, which is missing"
     if len(missing) > 1:
-        message = f"the body names {_listed([path for path, _ in missing])}, which are missing"
+        message = f"the body names {quoted_list([path for path, _ in missing], limit=PATH_LIMIT)}, which are missing"
     line = skill.document.body_line + body.count("\n", 0, start)
     column = start - body.rfind("\n", 0, start)
     hint = "add the file, or fix the path"
@@ -182,11 +180,6 @@ def _text_before(body: str, position: int) -> str:
     if start and body[start : start + 1].isalpha() | (body[start : start + 1] in " `"):
         start = body.rfind("\n", 0, start - 1) + 1
     return body[max(start, position - _MAX_LINE) : position]
-
-
-def _listed(paths: Sequence[str]) -> str:
-    shown = ", ".join(quoted(path, PATH_LIMIT) for path in paths[:_MAX_NAMED])
-    return f"{shown} and {len(paths) - _MAX_NAMED:,} more" if len(paths) > _MAX_NAMED else shown
 
 
 # ── there, and never named ───────────────────────────────────────────────────────────────────────────────────────────
@@ -227,7 +220,7 @@ def _check_unreferenced(skill: Skill, texts: SkillTexts) -> Iterator[Finding]:
             return
     left.sort()
     size = sum(texts.sizes[path] for path in left)
-    message = f"no text of the skill names {_listed(left)} ({size:,} bytes)"
+    message = f"no text of the skill names {quoted_list(left, limit=PATH_LIMIT)} ({size:,} bytes)"
     line = skill.document.body_line if skill.document else None
     hint = "name each in the step of the body that needs it, or remove it"
     yield finding("file-unreferenced", message, path=skill.path, line=line, hint=hint)
@@ -293,6 +286,6 @@ def _check_nested(skill: Skill, texts: SkillTexts) -> Iterator[Finding]:
     if others:
         line = skill.document.body_line if skill.document else None
         named = next(path for path, other in found if other == others[0])
-        message = f"only {quoted(named, PATH_LIMIT)} names {_listed(others)}; the body does not"
+        message = f"only {quoted(named, PATH_LIMIT)} names {quoted_list(others, limit=PATH_LIMIT)}; the body does not"
         hint = "name each file that a model must read in the body, too"
         yield finding("reference-nested", message, path=skill.path, line=line, hint=hint)

@@ -13,7 +13,7 @@ from time import gmtime, strftime
 from zlib import crc32
 
 from prowess._internal.frozen import Frozen
-from prowess._internal.text import PATH_LIMIT, quoted
+from prowess._internal.text import PATH_LIMIT, quoted, quoted_list
 from prowess.findings import finding
 from prowess.search import MAX_COMPARED, Claim, common_terms, find_overlaps
 
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     SeenTogether = Callable[[str, str], bool]
 
-_MAX_NAMED = 3
-"""Skills that a finding names; the others are counted."""
 _MAX_WORDS = 6
 _MIN_LINE = 30
 """Bytes of a line that is compared: shorter ones are in many skills."""
@@ -146,21 +144,15 @@ def _overlap_findings(overlaps: Sequence[Overlap], by_path: Mapping[str, Compare
         own = [item for item in left if hub in (item.first.key, item.second.key)]
         left = [item for item in left if hub not in (item.first.key, item.second.key)]
         names = [(item.first if item.second.key == hub else item.second).name for item in own]
-        words = ", ".join(quoted(word) for word in own[0].words[:_MAX_WORDS])
-        more = f" and {len(own[0].words) - _MAX_WORDS:,} more" if len(own[0].words) > _MAX_WORDS else ""
+        words = quoted_list(own[0].words, _MAX_WORDS)
         skill = by_path[hub]
         message = (
-            f"{quoted(skill.name)} claims the same requests as {_listed(names)}: both say {words}{more}; "
+            f"{quoted(skill.name)} claims the same requests as {quoted_list(names)}: both say {words}; "
             f"for these the search prefers {quoted(own[0].first.name)}"
         )
         hint = "say in each description when to use the other one, or make one skill of both"
         item = finding("skill-overlap", message, path=hub, line=skill.line, column=skill.column, hint=hint)
         yield item.with_changes(cause=causes[hub])
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(quoted(name) for name in names[:_MAX_NAMED])
-    return f"{shown} and {len(names) - _MAX_NAMED:,} more" if len(names) > _MAX_NAMED else shown
 
 
 def _groups(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:

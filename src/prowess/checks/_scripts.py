@@ -12,7 +12,7 @@ import os
 import re
 import sys
 
-from prowess._internal.text import PATH_LIMIT, quoted
+from prowess._internal.text import PATH_LIMIT, quoted, quoted_list
 from prowess.environments import DISTRIBUTIONS
 from prowess.findings import finding
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from ._files import SkillTexts
 
-_MAX_NAMED = 3
-"""Scripts or packages that a finding names; the others are counted."""
 _MAX_SCRIPTS = 100
 """Scripts of one skill that are checked."""
 _MAX_PLACES = 50
@@ -142,7 +140,9 @@ def _check_modes(skill: Skill, texts: SkillTexts, commands: Mapping[str, int]) -
     if wrong:
         message = f"the body runs {quoted(wrong[0], PATH_LIMIT)} as a command, but its mode does not allow it"
         if len(wrong) > 1:
-            message = f"the body runs {_listed(wrong)} as commands, but their modes do not allow it"
+            message = (
+                f"the body runs {quoted_list(wrong, limit=PATH_LIMIT)} as commands, but their modes do not allow it"
+            )
         hint = f"`chmod +x {wrong[0]}`, or name the program that runs it"
         yield _at(skill, commands[wrong[0]], "script-mode", message, hint)
 
@@ -174,11 +174,6 @@ def _first_line_problem(text: str) -> str:
     if program[1].startswith(("/Users/", "/home/", "/opt/homebrew/", "/usr/local/Cellar/")):
         return f"has a first line with a program of its author's machine: {quoted(program[1])}"
     return ""
-
-
-def _listed(names: list[str]) -> str:
-    shown = ", ".join(quoted(name, PATH_LIMIT) for name in names[:_MAX_NAMED])
-    return f"{shown} and {len(names) - _MAX_NAMED:,} more" if len(names) > _MAX_NAMED else shown
 
 
 # ── packages ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -216,7 +211,8 @@ def _check_packages(skill: Skill, texts: SkillTexts) -> Iterator[Finding]:
     if found:
         packages = sorted(found)
         path = found[packages[0]]
-        message = f"{quoted(path, PATH_LIMIT)} imports {_listed(packages)}, which nothing in the skill declares"
+        named = quoted_list(packages, limit=PATH_LIMIT)
+        message = f"{quoted(path, PATH_LIMIT)} imports {named}, which nothing in the skill declares"
         hint = "say in the body or in `compatibility` what is needed, or write it into the script as `# /// script`"
         position = skill.body.find(path.rpartition("/")[2])
         yield _at(skill, position, "script-package", message, hint).with_changes(cause=" ".join(packages))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from prowess._internal.text import quoted
+from prowess._internal.text import quoted, quoted_list
 from prowess.findings import finding
 from prowess.skill import find_windows_paths
 
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 MAX_LINES, MAX_TOKENS = 500, 5_000
 """Of a body whose details belong into other files."""
-_MAX_NAMED = 3
-"""Texts that a finding names; the others are counted."""
 _MAX_AGEING = 100
 """Different names and dates that are counted."""
 
@@ -195,7 +193,6 @@ def _check_ageing(body: str, at: Callable[..., Finding]) -> Iterator[Finding]:
         return
     first, *_ = positions = sorted(found.values())
     lengths = {position: len(text) for text, position in found.items()}
-    shown = ", ".join(quoted(body[position : position + lengths[position]]) for position in positions[:_MAX_NAMED])
-    more = f" and {len(found) - _MAX_NAMED:,} more" if len(found) > _MAX_NAMED else ""
+    shown = quoted_list([body[position : position + lengths[position]] for position in positions])
     hint = "name what changes in one place only, and say where to look for what is current"
-    yield at(first, "text-ages", f"names of models and dates age: {shown}{more}", hint)
+    yield at(first, "text-ages", f"names of models and dates age: {shown}", hint)

@@ -64,21 +64,11 @@ class Model:
     says_steps = True
 
     def __init__(self, name: str) -> None:
-        try:
-            import pydantic_ai  # noqa: F401 - to name the extra of evals
-        except ImportError as error:
-            raise ImportError(missing_extra("pydantic-ai-slim", "eval", "`--model`")) from error
-        find_backend("auto")
         self._name = name
-        model, self.name = self._make()
+        model, self.name = open_model(name, "`--model`")
+        find_backend("auto")
         self.says_cost = price_of(model) is not None
         """Whether the price of the model is known."""
-
-    def _make(self) -> tuple[Any, str]:
-        from prowess.agent import make_model
-        from prowess.agent.role import ModelConfig
-
-        return make_model(ModelConfig(), self._name)
 
     def run(self, place: Place, prompt: str, number: int, seconds: float, cost: float = inf) -> Ran:  # noqa: ARG002 - the protocol
         """Run the model until it answers; nothing of it is left then."""
@@ -87,7 +77,7 @@ class Model:
 
         started = monotonic()
         # Each run has a model of its own, since a connection belongs to the event loop of one run.
-        meter = Meter(self._make()[0], cost)
+        meter = Meter(open_model(self._name, "`--model`")[0], cost)
         written = 0
 
         def count(text: str) -> None:
@@ -175,6 +165,27 @@ def command_tool(place: Place) -> AgentTool:
         },
         call=call,
     )
+
+
+def open_model(name: str, option: str) -> tuple[Any, str]:
+    """Return a model, and how it is called.
+
+    Args:
+        name: as `--model` of `prowess run` has it.
+        option: that asks for it, in backticks.
+
+    Raises:
+        ConfigError: there is no such model, or its key is missing.
+        ImportError: Pydantic AI is not installed; the message says how to install it.
+    """
+    try:
+        import pydantic_ai  # noqa: F401 - to name the extra of evals
+    except ImportError as error:
+        raise ImportError(missing_extra("pydantic-ai-slim", "eval", option)) from error
+    from prowess.agent import make_model
+    from prowess.agent.role import ModelConfig
+
+    return make_model(ModelConfig(), name)
 
 
 def price_of(model: Any) -> float | None:

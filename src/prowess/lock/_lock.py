@@ -22,7 +22,7 @@ import re
 
 from prowess._internal.files import UnreadableError, read_file
 from prowess._internal.frozen import EMPTY, Frozen
-from prowess._internal.text import did_you_mean, hidden_characters, neutral, quoted
+from prowess._internal.text import did_you_mean, hidden_characters, neutral, quoted, quoted_list
 from prowess.errors import ConfigError, SkillNotFoundError
 
 from ._project import LOCK_FILE
@@ -347,10 +347,8 @@ class Lock(Frozen):
         """
         for name in names:
             if name not in self.skills:
-                known = ", ".join(map(quoted, [*self.skills][:_MAX_NAMES]))
+                known = quoted_list([*self.skills], _MAX_NAMES)
                 otherwise = f"it has {known}" if known else "`prowess add SOURCE` installs skills and locks them"
-                if len(self.skills) > _MAX_NAMES:
-                    otherwise += f" and {len(self.skills) - _MAX_NAMES:,} more"
                 hint = did_you_mean(name, self.skills, otherwise)
                 raise SkillNotFoundError(f"the lock has no skill {quoted(name)}", hint=hint)
         return [skill for skill in self.skills.values() if not names or skill.name in names]

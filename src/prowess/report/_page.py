@@ -63,6 +63,7 @@ def template(name: str, *styles: str) -> jinja2.Template:
         return value if isinstance(value, markupsafe.Markup) else escape_stacked_marks(neutral(str(value)))
 
     environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_read),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         finalize=make_safe,
@@ -71,8 +72,8 @@ def template(name: str, *styles: str) -> jinja2.Template:
         keep_trailing_newline=True,
     )
     style = "".join(map(_read, styles))
-    return environment.from_string(
-        _read(name),
+    return environment.get_template(
+        name,
         globals={
             "style": markupsafe.Markup(style),  # noqa: S704 - a file of this package
             "style_digest": _style_digest(style),

@@ -37,12 +37,10 @@ class Competitor(Frozen):
 
     def describe(self, shown: int = 6) -> str:
         """Return it in words, with so many of those that both claim."""
-        from prowess._internal.text import quoted
+        from prowess._internal.text import quoted, quoted_list
 
-        words = ", ".join(quoted(word) for word in self.words[:shown])
-        more = f" and {len(self.words) - shown:,} more" if len(self.words) > shown else ""
         which = f"; the search prefers {quoted(self.name)}" if self.is_preferred else ""
-        return f"{quoted(self.name)}: both say {words}{more}{which}"
+        return f"{quoted(self.name)}: both say {quoted_list(self.words, shown)}{which}"
 
 
 def contenders_of(catalogs: Mapping[str, Catalog]) -> dict[str, Contender]:

@@ -216,7 +216,7 @@ def _run_with_skill(args: Arguments, before: Recorded | None = None) -> Result:
         raise ConfigError(f"{quoted(skill.name)} is on a server, and has no folder", hint=hint)
     if is_init:
         return _write_first(skill, catalog)
-    cases = None if args.cases is None else os.path.abspath(os.path.join(catalog.cwd, os.path.expanduser(args.cases)))
+    cases = None if args.cases is None else path_of(args.cases, catalog.cwd)
     if cases is not None and not os.path.exists(cases):
         raise ConfigError(f"`--cases`: no such file: {neutral(cases)}", hint="check the path")
     evals = read_evals(os.path.dirname(skill.real), cases)
@@ -305,7 +305,7 @@ def _other(args: Arguments, evals: Evals, cwd: str, stack: ExitStack) -> str | N
         return evals.folder
     if args.against is None:
         return None
-    folder = os.path.abspath(os.path.join(cwd, os.path.expanduser(args.against)))
+    folder = path_of(args.against, cwd)
     if not os.path.lexists(folder):
         return _older_version(args.against, evals.folder, stack)
     if not os.path.isfile(os.path.join(folder, SKILL_FILE)):

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 from math import inf
 
-from prowess._internal.installer import missing_extra
 from prowess._internal.text import neutral
 from prowess.errors import ProwessError
-from prowess.evals._model import price_of
+from prowess.evals._model import open_model, price_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,24 +32,14 @@ class ModelAsk:
     """
 
     def __init__(self, name: str) -> None:
-        try:
-            import pydantic_ai  # noqa: F401 - to name the extra of evals
-        except ImportError as error:
-            raise ImportError(missing_extra("pydantic-ai-slim", "eval", "`--judge`")) from error
         self._name = name
-        model, self.name = self._make()
+        model, self.name = open_model(name, "`--judge`")
         self.says_cost = price_of(model) is not None
         """Whether the price of the model is known."""
         self.tokens: int | None = 0
         """That it read and wrote; `None` if an answer did not say that."""
         self.cost: float | None = 0.0
         """In US dollars; `None` if the price of an answer is not known."""
-
-    def _make(self) -> tuple[Any, str]:
-        from prowess.agent import make_model
-        from prowess.agent.role import ModelConfig
-
-        return make_model(ModelConfig(), self._name)
 
     def __call__(self, instructions: str, message: str) -> str:
         """Return what the model answers.
@@ -63,7 +52,7 @@ class ModelAsk:
 
         from prowess.agent.meter import Meter
 
-        meter = Meter(self._make()[0], inf)
+        meter = Meter(open_model(self._name, "`--judge`")[0], inf)
         request = ModelRequest(parts=[SystemPromptPart(instructions), UserPromptPart(message)])
         settings: Any = {"timeout": _SECONDS, "max_tokens": _MOST_TOKENS}
 

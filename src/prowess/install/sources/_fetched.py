@@ -6,7 +6,7 @@ import hashlib
 from functools import partial
 
 from prowess._internal.frozen import EMPTY, Frozen
-from prowess._internal.text import PATH_LIMIT, nearest_names, quoted
+from prowess._internal.text import PATH_LIMIT, nearest_names, quoted, quoted_list
 from prowess.errors import AmbiguousSkillError, InstallError, SkillNotFoundError
 from prowess.lock import os_errors
 
@@ -165,8 +165,7 @@ def check_wanted(names: Iterable[str], known: Collection[str], where: str) -> No
         SkillNotFoundError: it lacks some; all of these are named, and similar ones.
     """
     if missing := [name for name in names if name not in known]:
-        more = f" and {len(known) - _MAX_NAMED:,} more" if len(known) > _MAX_NAMED else ""
-        shown = f"it has {', '.join(map(quoted, sorted(known)[:_MAX_NAMED]))}{more}" if known else "check the source"
+        shown = f"it has {quoted_list(sorted(known), _MAX_NAMED)}" if known else "check the source"
         near = dict.fromkeys(near for name in missing for near in nearest_names(name, known)[:1])
         skills = "skill" if len(missing) == 1 else "skills"
         hint = f"did you mean {', '.join(quoted(name, PATH_LIMIT) for name in near)}?" if near else shown
